@@ -1,0 +1,190 @@
+"""Weightings: how the losses of a point's attributes become the weights of those attributes.
+
+``D`` is the loss map (M x N, one column per point), ``P`` a prior weight for every entry (None means ones),
+``s`` a weight for every point (None means ones). The effective weights are ``A = s * T``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf.naming import unknown_name
+
+__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "resolve"]
+
+Array = NDArray[Any]
+Float64 = NDArray[np.float64]
+
+
+class Weighed(NamedTuple):
+    """Effective weights ``A`` and, for every point, its part of ``J*`` and of ``E``."""
+
+    A: Array
+    J: Float64
+    E: Float64
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``."""
+
+    name: ClassVar[str] = ""
+    weighted: ClassVar[bool] = True
+    """Whether entries may differ in weight."""
+    takes_weights: ClassVar[bool] = False
+    """Whether the user gives the weights."""
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the weights depend on the losses."""
+        return False
+
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None) -> Array:
+        """The weights before any loss is known (M x N): ``s * P``."""
+        A = np.broadcast_to(np.ones((), X.dtype), X.shape) if P is None else P
+        return A if s is None else A * s
+
+    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None) -> Weighed:
+        """Weights and objective of the loss map `D`."""
+        A = self.constant(D, P, s)
+        value = np.sum(np.where(A > 0, A * D, 0), axis=0, dtype=np.float64)
+        return Weighed(A, value, value)
+
+    def weigh(self, D: Array, P: Array | None = None, s: Array | None = None) -> Array:
+        """The effective weights (M x N) of the loss map `D`."""
+        return self.evaluate(D, P, s).A
+
+    def mean(self, shape: tuple[int, int], P: Array | None = None, s: Array | None = None) -> float:
+        """The mean of the effective weights, which no step changes; `shape` is (M, N)."""
+        if P is None and s is None:
+            return 1.0
+        return float(np.mean(self.constant(np.ones(shape) if P is None else P, P, s), dtype=np.float64))
+
+    def start(self) -> Weighting:
+        """The weighting of the very first round."""
+        return self
+
+
+@dataclass(frozen=True)
+class Uniform(Weighting):
+    """Every attribute counts alike: plain NMF, Eq. (2)."""
+
+    name: ClassVar[str] = "none"
+    weighted: ClassVar[bool] = False
+
+
+@dataclass(frozen=True)
+class Fixed(Weighting):
+    """Given weights, one for every entry, which stay as they are: the paper's "hard" WNMF."""
+
+    name: ClassVar[str] = "fixed"
+    takes_weights: ClassVar[bool] = True
+
+
+@dataclass(frozen=True)
+class Entropy(Weighting):
+    """``T_ij = P_ij exp(-d_ij / gamma) / sum_l P_lj exp(-d_lj / gamma)``, Eq. (11), (18), (23), (25).
+
+    The weights that minimise ``sum T * D + gamma * sum T ln(T / P)`` with every column summing to one, Eq. (10).
+    ``gamma = 0`` puts all weight on the smallest loss of each point, ties shared (Eq. (9) and its footnote);
+    ``gamma = inf`` gives ``T = P / sum P``, and there ``J*`` stands for ``E``, since it has no finite value.
+
+    Parameters
+    ----------
+    gamma : float
+        Strength of the entropy term, at least 0, in the unit of the loss.
+    """
+
+    gamma: float
+
+    name: ClassVar[str] = "entropy"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float | np.number):
+            raise TypeError(f"gamma={self.gamma!r} must be a number.")
+        if not self.gamma >= 0:
+            raise ValueError(f"gamma={self.gamma!r} must be a number of at least 0 (float('inf') included).")
+
+    @property
+    def adaptive(self) -> bool:
+        """Unless gamma is infinite."""
+        return not math.isinf(self.gamma)
+
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None) -> Array:
+        """Uniform weights ``s * P / sum P``."""
+        if P is None:
+            T = np.broadcast_to(np.asarray(1.0 / X.shape[0], X.dtype), X.shape)
+        else:
+            T = (P / np.sum(P, axis=0, dtype=np.float64)).astype(X.dtype, copy=False)
+        return T if s is None else T * s
+
+    def start(self) -> Entropy:
+        """Uniform weights, which is ``gamma = inf``."""
+        return Entropy(math.inf)
+
+    def mean(self, shape: tuple[int, int], P: Array | None = None, s: Array | None = None) -> float:
+        """``mean(s) / M``: every column of T sums to one."""
+        return (1.0 if s is None else float(np.mean(s, dtype=np.float64))) / shape[0]
+
+    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None) -> Weighed:
+        """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
+        total = D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64)
+        if P is not None:
+            D = np.where(P > 0, D, np.inf)
+        lowest = D.min(axis=0)
+        if math.isinf(self.gamma):
+            T = self.constant(D, P)
+            J = E = np.sum(np.where(T > 0, T * D, 0), axis=0, dtype=np.float64)
+        elif self.gamma == 0:
+            T, E = _all_on_the_smallest(D, P, lowest), lowest.astype(np.float64)
+            J = E
+        else:
+            T, E = _softmax(D, P, lowest, total, self.gamma)
+            J = E - self.gamma * np.log(total)
+        return Weighed(T, J, E) if s is None else Weighed(T * s, J * s, E * s)
+
+
+def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array) -> Array:
+    share = (D == lowest).astype(D.dtype) if P is None else np.where(D == lowest, P, 0).astype(D.dtype)
+    return share / share.sum(axis=0)
+
+
+def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float) -> tuple[Array, Float64]:
+    limits = np.finfo(D.dtype)
+    with np.errstate(over="ignore"):
+        z = (lowest - D) / D.dtype.type(min(max(gamma, float(limits.tiny)), float(limits.max)))
+    T = np.exp(z)
+    T[T < _flush_below(D.dtype)] = 0
+    if P is not None:
+        T *= P
+    mass = T.sum(axis=0)
+    share = mass.astype(np.float64) / total
+    log_share = np.log(share)
+    if np.any(share > 0.5):
+        shortfall = np.expm1(z) if P is None else P * np.expm1(z)
+        exact = np.log1p(np.maximum(np.sum(shortfall, axis=0, dtype=np.float64) / total, -0.5))
+        log_share = np.where(share > 0.5, exact, log_share)
+    T /= mass
+    return T, lowest.astype(np.float64) - gamma * log_share
+
+
+def _flush_below(dtype: Any) -> float:
+    """Weights below this are as good as 0, and their products would be denormal."""
+    return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30
+
+
+def resolve(weighting: str | Weighting, gamma: float | None = None) -> Weighting:
+    """The weighting of that name (``"entropy"`` takes `gamma`), or the object itself."""
+    if isinstance(weighting, Weighting):
+        return weighting
+    if weighting == Entropy.name:
+        return Entropy(math.inf if gamma is None else gamma)
+    for known in (Uniform, Fixed):
+        if weighting == known.name:
+            return known()
+    raise unknown_name("weighting", weighting, [Uniform.name, Fixed.name, Entropy.name])
