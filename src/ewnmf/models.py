@@ -1,0 +1,190 @@
+"""Models: what is asked of the factors. A model picks the update rule for a loss and a weighting, or refuses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ewnmf.losses import Euclidean, Loss
+from ewnmf.naming import unknown_name
+from ewnmf.updates import convex, orthogonal, semi
+from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.rule import Facts, Rule
+from ewnmf.weights import Weighting
+
+__all__ = ["NMF", "Convex", "Model", "Orthogonal", "Semi", "resolve"]
+
+
+def _refusal(loss: Loss, other: str, why: str, instead: str) -> ValueError:
+    return ValueError(f"loss={loss.name!r} cannot be combined with {other}: {why}. Use {instead}.")
+
+
+@dataclass(frozen=True)
+class Model:
+    """Base of the models."""
+
+    name: ClassVar[str] = ""
+    signed_basis: ClassVar[bool] = False
+    """Whether components may be negative."""
+    has_combinations: ClassVar[bool] = False
+    """Whether the basis is ``X U``."""
+
+    def check(self, loss: Loss, weighting: Weighting) -> None:
+        """Refuse what is not defined, naming both parts and what would work."""
+
+    def takes_negative(self, loss: Loss) -> bool:
+        """Whether the data may be negative under this loss."""
+        return False
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """The update rule for this loss and weighting."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class NMF(Model):
+    """``X ~ W H`` with ``W, H >= 0``, Eq. (1)."""
+
+    name: ClassVar[str] = "nmf"
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """Multiplicative updates."""
+        return Multiplicative(loss, facts)
+
+
+@dataclass(frozen=True)
+class Semi(Model):
+    """``X ~ W H`` with ``H >= 0``; data and basis may be negative.
+
+    Parameters
+    ----------
+    ridge : float, default=1e-6
+        Proximal ridge of the weighted basis step, relative to the mean eigenvalue of each attribute's system.
+    """
+
+    ridge: float = 1e-6
+
+    name: ClassVar[str] = "semi-nmf"
+    signed_basis: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        _check_strength("ridge", self.ridge)
+
+    def check(self, loss: Loss, weighting: Weighting) -> None:
+        """Euclidean only."""
+        if not isinstance(loss, Euclidean):
+            why = "W H may be negative there, where this loss is not defined"
+            raise _refusal(loss, "model='semi-nmf'", why, "loss='euclidean', or model='nmf' on nonnegative data")
+
+    def takes_negative(self, loss: Loss) -> bool:
+        """Always."""
+        return True
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """Ding's rules without weights, row systems with them."""
+        if weighting.weighted:
+            return semi.SemiWeighted(loss, facts, self.ridge)
+        return semi.SemiPlain(loss, facts)
+
+
+@dataclass(frozen=True)
+class Convex(Model):
+    """``X ~ X U H`` with ``U, H >= 0``: components are combinations of data points."""
+
+    name: ClassVar[str] = "convex-nmf"
+    signed_basis: ClassVar[bool] = True
+    has_combinations: ClassVar[bool] = True
+
+    def takes_negative(self, loss: Loss) -> bool:
+        """With the Euclidean loss."""
+        return isinstance(loss, Euclidean)
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """Ding's rules for the Euclidean loss without weights, weighted rules otherwise."""
+        plain = isinstance(loss, Euclidean) and not weighting.weighted
+        if not facts.signed:
+            return (convex.ConvexPlain if plain else convex.ConvexNonnegative)(loss, facts)
+        if plain and facts.n_points <= facts.n_attributes and facts.gram is not None:
+            return convex.ConvexKernel(loss, facts)
+        return convex.ConvexMixed(loss, facts)
+
+
+@dataclass(frozen=True)
+class Orthogonal(Model):
+    """``X ~ W H`` with ``W, H >= 0`` and orthogonal codes (rows of ``H``) or components (columns of ``W``).
+
+    Parameters
+    ----------
+    method : {"hard", "soft", "lagrange", "stiefel"}, default="hard"
+        ``"hard"``: exactly orthogonal, one component for every point (or attribute). ``"soft"``: a penalty on the
+        overlaps. Both descend under every weighting. ``"lagrange"`` (Ding et al., 2006) and ``"stiefel"`` (Choi, 2008)
+        are unweighted and may rise; the paper's baseline is ``"lagrange"``.
+    of : {"codes", "components"}, default="codes"
+        Which factor is orthogonal.
+    mu : float, default=1.0
+        ``"soft"``: strength of the penalty on overlaps, times the mean weight.
+    lam : float, default=1.0
+        ``"soft"``: ridge on the other factor, times the mean weight.
+    """
+
+    method: str = "hard"
+    of: str = "codes"
+    mu: float = 1.0
+    lam: float = 1.0
+
+    name: ClassVar[str] = "onmf"
+
+    def __post_init__(self) -> None:
+        if self.method not in ("hard", "soft", "lagrange", "stiefel"):
+            raise unknown_name("method", self.method, ["hard", "soft", "lagrange", "stiefel"])
+        if self.of not in ("codes", "components"):
+            raise unknown_name("of", self.of, ["codes", "components"])
+        _check_strength("mu", self.mu)
+        _check_strength("lam", self.lam)
+
+    def check(self, loss: Loss, weighting: Weighting) -> None:
+        """Hard: losses with a rank-one fit. Soft: Euclidean and KL. Lagrange, Stiefel: Euclidean without weights."""
+        part = f"model='onmf' with method={self.method!r}"
+        if self.method == "hard" and not hasattr(loss, "rank_one"):
+            why = "its best rank-one fit has no closed form (a method rank_one)"
+            raise _refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or method='soft'")
+        if self.method == "soft" and not hasattr(loss, "penalised_factor"):
+            why = "no step is known that never raises its penalised cost"
+            raise _refusal(loss, part, why, "'euclidean' or 'kullback-leibler', or method='hard'")
+        if self.method in ("lagrange", "stiefel"):
+            if not isinstance(loss, Euclidean):
+                why = "the method is derived for squared errors"
+                raise _refusal(loss, part, why, "loss='euclidean', or method='hard'")
+            if weighting.weighted:
+                raise ValueError(
+                    f"weighting={weighting.name!r} cannot be combined with {part}: weights break its derivation, and "
+                    "the cost rises. Use weighting='none', or method='hard' or 'soft'."
+                )
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """The rule of the chosen method."""
+        if self.method == "hard":
+            return (orthogonal.HardCodes if self.of == "codes" else orthogonal.HardComponents)(loss, facts)
+        if self.method == "soft":
+            return orthogonal.Soft(loss, facts, mu=self.mu, lam=self.lam, of=self.of)
+        return (orthogonal.Lagrange if self.method == "lagrange" else orthogonal.Stiefel)(loss, facts, of=self.of)
+
+
+def _check_strength(parameter: str, value: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise ValueError(f"{parameter}={value!r} must be a finite number of at least 0.")
+
+
+_MODELS = {model.name: model for model in (NMF, Semi, Convex, Orthogonal)}
+
+
+def resolve(model: str | Model) -> Model:
+    """The model of that name, or the object itself."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str):
+        if model in _MODELS:
+            return _MODELS[model]()
+        raise unknown_name("model", model, _MODELS)
+    raise TypeError(f"model={model!r} must be one of {', '.join(map(repr, _MODELS))} or an object of ewnmf.models.")

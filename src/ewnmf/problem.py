@@ -1,0 +1,48 @@
+"""A problem is loss x model x weighting."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ewnmf import losses, models, weights
+from ewnmf.updates.rule import Facts, Rule
+
+__all__ = ["Problem"]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``min sum_ij A_ij d(x_ij, (W H)_ij)`` plus what the weighting and the model add; refused where undefined."""
+
+    loss: losses.Loss
+    model: models.Model
+    weighting: weights.Weighting
+
+    def __post_init__(self) -> None:
+        self.model.check(self.loss, self.weighting)
+
+    @classmethod
+    def of(
+        cls,
+        loss: str | losses.Loss = "euclidean",
+        model: str | models.Model = "nmf",
+        weighting: str | weights.Weighting = "none",
+        *,
+        alpha: float = 0.5,
+        gamma: float | None = None,
+    ) -> Problem:
+        """The problem of these names or objects."""
+        return cls(losses.resolve(loss, alpha), models.resolve(model), weights.resolve(weighting, gamma))
+
+    def at(self, weighting: weights.Weighting) -> Problem:
+        """The same problem under another weighting."""
+        return replace(self, weighting=weighting)
+
+    @property
+    def takes_negative(self) -> bool:
+        """Whether the data may be negative."""
+        return self.model.takes_negative(self.loss)
+
+    def rule(self, facts: Facts) -> Rule:
+        """How the factors move."""
+        return self.model.rule(self.loss, self.weighting, facts)

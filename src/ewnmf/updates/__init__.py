@@ -1,0 +1,1 @@
+"""The update rules: how codes, basis and combinations move under given weights."""

@@ -1,0 +1,184 @@
+"""Orthogonal NMF by four methods, of the codes (rows of ``H``) or of the components (columns of ``W``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ewnmf.losses import Loss
+from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Factors, Rule, Stats, multiply, product
+from ewnmf.updates.semi import root_ratio
+
+__all__ = ["HardCodes", "HardComponents", "Lagrange", "Soft", "Stiefel"]
+
+
+def _choose(fit: Any, axis: int) -> Array:
+    """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns."""
+    cost = np.where(fit.defined, fit.cost, np.inf)
+    best = np.expand_dims(np.argmin(cost, axis=axis), axis)
+    chosen: Array = np.zeros_like(fit.h)
+    np.put_along_axis(chosen, best, np.take_along_axis(fit.h, best, axis), axis)
+    return chosen
+
+
+class _Hard(Rule):
+    """Rank-one fits: ``sum A d(x, w h)`` is minimised exactly, for every loss that has a closed form of it."""
+
+    needs_product = False
+    loss: Any
+
+    def _fit_codes(self, block: Block, W: Array, A: Array) -> Any:
+        parts = zip(self.loss.rank_one_factor(W), self.loss.rank_one_data(block.X), strict=True)
+        return self.loss.rank_one(tuple(product(g.T, A * f) for g, f in parts))
+
+    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+        """The sums of a rank-one fit of every attribute to every component (M x K each)."""
+        parts = zip(self.loss.rank_one_factor(H), self.loss.rank_one_data(block.X), strict=True)
+        return tuple(product(A * f, g.T) for g, f in parts)
+
+
+class HardCodes(_Hard):
+    """Every point has the one component that suits it best; ``HH'`` is diagonal."""
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
+        return _choose(self._fit_codes(block, basis[0], A), axis=0)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Every component refitted to its points, and kept where it has none."""
+        fit = self.loss.rank_one(stats)
+        return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.floor),)
+
+    def finish(self, factors: Factors) -> Factors:
+        """Rows of ``H`` with norm one (rows of components without points stay 0)."""
+        norm = np.linalg.norm(factors.H, axis=1)
+        norm = np.where(norm > 0, norm, 1)
+        return factors._replace(basis=(factors.W * norm,), H=factors.H / norm[:, None])
+
+
+class HardComponents(_Hard):
+    """Every attribute belongs to the one component that suits it best; ``W'W`` is diagonal."""
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """The codes refitted to the attributes of each component, and kept where it has none."""
+        fit = self._fit_codes(block, basis[0], A)
+        return np.maximum(np.where(fit.defined, fit.h, H), self.floor)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
+        return (_choose(self.loss.rank_one(stats), axis=1),)
+
+    def finish(self, factors: Factors) -> Factors:
+        """Columns of ``W`` with norm one (those of components without attributes stay 0)."""
+        norm = np.linalg.norm(factors.W, axis=0)
+        norm = np.where(norm > 0, norm, 1)
+        return factors._replace(basis=(factors.W / norm,), H=factors.H * norm[:, None])
+
+
+def _others(F: Array, axis: int) -> Array:
+    """``O F`` with ``O = 11' - I``: for every entry the sum of the other components."""
+    return F.sum(axis=axis, keepdims=True) - F
+
+
+class Soft(Multiplicative):
+    """A penalty `mu` on the overlaps of one factor and a ridge `lam` on the other; both steps majorise.
+
+    The cost gains ``mu * sum_j sum_{k != l} H_kj H_lj + lam * sum W^2`` (of the codes; mirrored for the components),
+    both times the mean weight.
+    """
+
+    loss: Any
+
+    def __init__(self, loss: Loss, facts: Facts, *, mu: float, lam: float, of: str) -> None:
+        super().__init__(loss, facts)
+        self.mu, self.lam = mu * facts.mean_weight, lam * facts.mean_weight
+        self.of_codes = of == "codes"
+
+    def _ratio(self, num: Array, den: Array, H: Array) -> Array:
+        pull = self.mu * _others(H, 0) if self.of_codes else self.lam * H
+        return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
+
+    def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
+        pull = self.lam * W if self.of_codes else self.mu * _others(W, 1)
+        return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
+
+    def penalty_codes(self, H: Array) -> Any:
+        """The part of the cost that belongs to the codes."""
+        return self._penalty(H.astype(np.float64, copy=False), 0, self.of_codes)
+
+    def penalty_basis(self, basis: Basis) -> float:
+        """The part of the cost that belongs to the basis."""
+        W = basis[0].astype(np.float64, copy=False)
+        return float(np.sum(self._penalty(W, 1, not self.of_codes)))
+
+    def _penalty(self, F: Array, axis: int, orthogonal: bool) -> Any:
+        if orthogonal:
+            return self.mu * np.sum(F * _others(F, axis), axis=axis)
+        return self.lam * np.sum(F * F, axis=axis)
+
+
+class _Unweighted(Rule):
+    """The plain steps of Eq. (7) and (8) through ``XH'``, ``HH'`` and ``W'W``."""
+
+    needs_product = False
+    shares_sums = True
+
+    def __init__(self, loss: Loss, facts: Facts, *, of: str = "none") -> None:
+        super().__init__(loss, facts)
+        self.of = of
+
+    def shared(self, basis: Basis, stats: Stats) -> Array:
+        """``W'X H'`` for orthogonal codes, else ``W'W`` (K x K)."""
+        W = basis[0]
+        return product(W.T, stats[0] if self.of == "codes" else W)
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """Eq. (8), or the method's own step where the codes are to be orthogonal."""
+        num = product(basis[0].T, block.X)
+        if self.of == "codes":
+            return multiply(H, self._orthogonal_ratio(num, self._spread(shared, H)), self.floor)
+        return multiply(H, self.loss.factor(num, product(shared, H)), self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+        """``XH'`` (M x K) and ``HH'`` (K x K)."""
+        return product(block.X, H.T), product(H, H.T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Eq. (7), or the method's own step where the components are to be orthogonal."""
+        W, (XH, HH) = basis[0], stats
+        if self.of == "components":
+            den = self._spread(product(W.T, XH).T, W.T).T
+            return (multiply(W, self._orthogonal_ratio(XH, den), self.floor),)
+        return (multiply(W, self.loss.factor(XH, product(W, HH)), self.floor),)
+
+    def encoder(self) -> Rule:
+        """Plain nonnegative codes for the fixed basis."""
+        return _Unweighted(self.loss, self.facts)
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        raise NotImplementedError
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        raise NotImplementedError
+
+
+class Lagrange(_Unweighted):
+    """Ding et al. (2006): ``H *= sqrt(W'X / (W'X H'H))``, ``W *= sqrt(XH' / (W W'X H'))``; may rise."""
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        return product(Q, F)
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        return root_ratio(num, den)
+
+
+class Stiefel(_Unweighted):
+    """Choi (2008): ``H *= W'X / (H X'W H)``, ``W *= XH' / (W H X'W)``; may rise."""
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        return product(Q.T, F)
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        return self.loss.factor(num, den)

@@ -1,0 +1,128 @@
+"""What an update rule is, and the sums it may ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf.losses import Loss
+
+__all__ = ["Array", "Basis", "Block", "Facts", "Factors", "Rule", "Stats", "multiply", "product"]
+
+Array = NDArray[Any]
+Basis = tuple[Array, ...]
+"""What a rule keeps of the basis; the first array is always ``W`` (M x K)."""
+Stats = tuple[Array, ...]
+"""Sums over points that the next basis step needs."""
+
+
+class Block(NamedTuple):
+    """Some points: data ``X`` (M x b), priors ``P`` (M x b) and point weights ``s`` (b), None meaning ones."""
+
+    X: Array
+    P: Array | None = None
+    s: Array | None = None
+
+
+class Factors(NamedTuple):
+    """``W`` (M x K), ``H`` (K x N) and, in Convex-NMF, ``U`` (N x K) with ``W = X U``."""
+
+    basis: Basis
+    H: Array
+    U: Array | None = None
+
+    @property
+    def W(self) -> Array:
+        """The basis (M x K)."""
+        return self.basis[0]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a rule may know of the data before it starts."""
+
+    n_attributes: int
+    n_points: int
+    floor: float
+    """Where a multiplicative factor would be zero or denormal it takes this value instead."""
+    signed: bool = False
+    mean_weight: float = 1.0
+    gram: Callable[[], Array] | None = None
+    """Gives ``X'X`` (N x N)."""
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right`` with its columns contiguous, as points are stored."""
+    answer: Array = (right.T @ left.T).T
+    return answer
+
+
+def multiply(factor: Array, ratio: Array, floor: float) -> Array:
+    """``factor * ratio``, no entry below `floor`: an exact zero could never move again."""
+    moved: Array = factor * ratio
+    return np.maximum(moved, floor, out=moved)
+
+
+class Rule:
+    """How ``H``, ``W`` and ``U`` move under effective weights ``A``; everything a block needs is local to it.
+
+    The statistics are additive over points, so that blocks can be summed in any storage.
+    """
+
+    needs_product: ClassVar[bool] = True
+    """Whether `step_codes` and `stats` read ``Y = W H``."""
+    moves_combinations: ClassVar[bool] = False
+    """Whether the basis is ``X U`` and a second sweep moves ``U``."""
+    shares_sums: ClassVar[bool] = False
+    """Whether the codes step needs sums over all points at the present codes."""
+    whole: ClassVar[bool] = False
+    """Whether all points must be in one block."""
+
+    def __init__(self, loss: Loss, facts: Facts) -> None:
+        self.loss = loss
+        self.facts = facts
+        self.floor = facts.floor
+
+    def shared(self, basis: Basis, stats: Stats) -> Any:
+        """What all blocks need for their codes step, made once from the sums."""
+        return None
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """The new codes (K x b) of a block."""
+        raise NotImplementedError
+
+    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+        """The block's share of the sums."""
+        raise NotImplementedError
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """The new basis from the sums over all points."""
+        raise NotImplementedError
+
+    def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
+        """The new combinations (b x K) of a block."""
+        raise NotImplementedError
+
+    def basis_share(self, block: Block, U: Array) -> Basis:
+        """The block's share of the basis ``X U``."""
+        raise NotImplementedError
+
+    def penalty_codes(self, H: Array) -> Any:
+        """The penalty on the codes, one number for every point."""
+        return 0.0
+
+    def penalty_basis(self, basis: Basis) -> float:
+        """The penalty on the basis."""
+        return 0.0
+
+    def encoder(self) -> Rule:
+        """The rule that finds the codes of new points for a fixed basis."""
+        return self
+
+    def finish(self, factors: Factors) -> Factors:
+        """The factors in the form that is handed out."""
+        return factors

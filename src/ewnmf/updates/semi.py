@@ -1,0 +1,104 @@
+"""Semi-NMF: data and basis of any sign, codes nonnegative, Euclidean loss."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ewnmf.losses import Loss
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, multiply, product
+
+__all__ = ["SemiPlain", "SemiWeighted", "negative", "positive", "root_ratio", "signed_codes_step"]
+
+
+def positive(x: Array) -> Array:
+    """``P(x) = max(x, 0)``."""
+    return np.maximum(x, 0)
+
+
+def negative(x: Array) -> Array:
+    """``N(x) = max(-x, 0)``."""
+    return np.maximum(-x, 0)
+
+
+def root_ratio(num: Array, den: Array) -> Array:
+    """``sqrt(num / den)``, and 1 where nothing is known."""
+    return np.sqrt(np.divide(num, den, out=np.ones_like(num), where=den > 0))
+
+
+def signed_codes_step(X: Array, H: Array, W: Array, A: Array, floor: float) -> Array:
+    """``H *= sqrt((P(C) + Wp'(A*WnH) + Wn'(A*WpH)) / (N(C) + Wp'(A*WpH) + Wn'(A*WnH)))``, ``C = W'(A*X)``."""
+    Wp, Wn = positive(W), negative(W)
+    C = product(W.T, A * X)
+    up, un = A * product(Wp, H), A * product(Wn, H)
+    num = positive(C) + product(Wp.T, un) + product(Wn.T, up)
+    den = negative(C) + product(Wp.T, up) + product(Wn.T, un)
+    return multiply(H, root_ratio(num, den), floor)
+
+
+class SemiPlain(Rule):
+    """Ding, Li and Jordan: ``W = X H'(HH')^-1``, ``H *= sqrt((P(W'X) + N(W'W)H) / (N(W'X) + P(W'W)H))``."""
+
+    needs_product = False
+
+    def shared(self, basis: Basis, stats: Stats) -> Array:
+        """``W'W`` (K x K)."""
+        W = basis[0]
+        gram: Array = W.T @ W
+        return gram
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """The multiplicative step of the codes."""
+        C, G = product(basis[0].T, block.X), shared
+        num = positive(C) + product(negative(G), H)
+        den = negative(C) + product(positive(G), H)
+        return multiply(H, root_ratio(num, den), self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+        """``XH'`` (M x K) and ``HH'`` (K x K)."""
+        return product(block.X, H.T), product(H, H.T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Least squares; the solution of least norm where ``HH'`` is singular."""
+        XH, HH = stats
+        inverse = np.linalg.pinv(HH.astype(np.float64), rcond=1e-13, hermitian=True)
+        return (product(XH, inverse.astype(XH.dtype)),)
+
+
+class SemiWeighted(Rule):
+    """Weighted Semi-NMF: one ``K x K`` system for every attribute, with a proximal ridge.
+
+    ``(H diag(A_i) H' + rho_i I) w = H(A_i * x_i) + rho_i w_old`` with ``rho_i = ridge * trace(H diag(A_i) H') / K``:
+    relative to the system itself, so that it keeps its meaning under every scale of data and weights.
+    """
+
+    needs_product = False
+
+    def __init__(self, loss: Loss, facts: Facts, ridge: float) -> None:
+        super().__init__(loss, facts)
+        self.ridge = ridge
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+        """The multiplicative step of the codes."""
+        return signed_codes_step(block.X, H, basis[0], A, self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+        """``(A*X)H'`` (M x K) and the upper triangles of ``H diag(A_i) H'`` (M x K(K+1)/2)."""
+        k, l = np.triu_indices(H.shape[0])
+        return product(A * block.X, H.T), product(A, (H[k] * H[l]).T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Exact minimisers of the weighted squares plus the proximal term, row by row."""
+        W, (XH, triangles) = basis[0], stats
+        n_components = W.shape[1]
+        k, l = np.triu_indices(n_components)
+        systems = np.empty((W.shape[0], n_components, n_components))
+        systems[:, k, l] = systems[:, l, k] = triangles
+        trace = np.trace(systems, axis1=1, axis2=2)
+        rho = self.ridge * trace / n_components
+        diagonal = np.arange(n_components)
+        known = trace > 0
+        systems[:, diagonal, diagonal] += np.where(known, rho, 1.0)[:, None]
+        right = np.where(known[:, None], XH + rho[:, None] * W, W)
+        return (np.asfortranarray(np.linalg.solve(systems, right[:, :, None])[:, :, 0], dtype=W.dtype),)
