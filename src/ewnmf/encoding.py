@@ -1,0 +1,95 @@
+"""Codes of points for a fixed basis, every point on its own."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ewnmf.blocks import Dense
+from ewnmf.kernels import Kernel
+from ewnmf.problem import Problem
+from ewnmf.threads import Workers, count_workers, single_threaded_blas
+from ewnmf.updates.rule import Array, Block, Facts
+
+__all__ = ["encode", "weights_of"]
+
+_WIDTH = 32
+"""Points are worked on in blocks of exactly this many, filled up with zeros: matrix products of one shape treat
+every column alike, so that a point's bits do not depend on its neighbours."""
+
+
+def encode(
+    problem: Problem,
+    W: Array,
+    data: Dense,
+    facts: Facts,
+    *,
+    tiny: float,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None = None,
+) -> Array:
+    """``H`` (K x N) that lowers the objective of each point for the fixed basis ``W`` (M x K).
+
+    A point starts from codes made of it and ``W`` alone, with uniform weights in the first round, and stops when its
+    own ``E`` falls by at most `tol` of itself. Which other points are there, and in which order, changes nothing.
+    """
+    kernel = Kernel(problem, problem.rule(facts).encoder(), tiny)
+    H = np.empty((W.shape[1], data.n_points), dtype=W.dtype, order="F")
+    cuts = [slice(at, min(at + _WIDTH, data.n_points)) for at in range(0, data.n_points, _WIDTH)]
+    with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
+
+        def work(block: Block, cut: slice) -> Array:
+            return _encode_block(kernel, W, _fill(block), max_iter, tol)[:, : cut.stop - cut.start]
+
+        for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
+            H[:, cut] = codes
+    return H
+
+
+def _fill(block: Block) -> Block:
+    """The block with points of zeros added up to the width that all blocks have."""
+    missing = _WIDTH - block.X.shape[1]
+    if missing == 0:
+        return block
+    X = np.concatenate([block.X.T, np.zeros((missing, block.X.shape[0]), block.X.dtype)]).T
+    P = None if block.P is None else np.concatenate([block.P.T, np.ones_like(X.T[:missing])]).T
+    s = None if block.s is None else np.concatenate([block.s, np.ones(missing, block.s.dtype)])
+    return Block(X, P, s)
+
+
+def _start(X: Array, W: Array, floor: float) -> Array:
+    """Equal codes for all components, of the size that matches the point's mean absolute value."""
+    size = np.abs(W).sum()
+    per_point = np.abs(X).sum(axis=0) / (size if size > 0 else 1)
+    H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
+    H[:] = np.maximum(per_point, floor)
+    return H
+
+
+def _encode_block(kernel: Kernel, W: Array, block: Block, max_iter: int, tol: float) -> Array:
+    basis, weighting = (W,), kernel.problem.weighting
+    shared = kernel.rule.shared(basis, ())
+    H = _start(block.X, W, kernel.rule.floor)
+    A, Y = kernel.weigh(block, H, basis, weighting.start()), None
+    last = np.full(H.shape[1], np.inf)
+    going = np.ones(H.shape[1], dtype=bool)
+    for _ in range(max_iter):
+        moved = kernel.move(block, H, basis, A, shared, Y)
+        np.copyto(H, moved, where=going)
+        seen = kernel.see(block, H, basis, weighting)
+        if tol > 0:
+            going &= ~((last < np.inf) & (last - seen.E <= tol * last))
+            if not going.any():
+                break
+        last, A, Y = seen.E, seen.A, seen.Y
+    return H
+
+
+def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
+    """The effective weights (M x N) of the data under given factors."""
+    kernel = Kernel(problem, problem.rule(facts).encoder(), tiny)
+    A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
+    with single_threaded_blas():
+        for cut in data.cuts():
+            A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), problem.weighting)
+    return A

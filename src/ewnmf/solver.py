@@ -1,0 +1,271 @@
+"""The one loop: sweeps, basis steps, stopping, callbacks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ewnmf.blocks import Dense, add_arrays
+from ewnmf.kernels import Kernel, Measure, Swept
+from ewnmf.naming import unknown_name
+from ewnmf.problem import Problem
+from ewnmf.threads import Workers, count_workers, single_threaded_blas
+from ewnmf.updates.rule import Array, Basis, Block, Factors, Stats
+from ewnmf.weights import Entropy, Weighting
+
+__all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a callback sees after an iteration: its number (from 1), ``J*``, ``E``, gamma and the factors."""
+
+    number: int
+    objective: float
+    excess: float
+    gamma: float | None
+    settled: bool
+    """Whether gamma is final, so that objectives can be compared from here on."""
+    factors: Factors
+
+    @property
+    def codes(self) -> Array:
+        """The codes (n x K), a view."""
+        return self.factors.H.T
+
+    @property
+    def components(self) -> Array:
+        """The components (K x m), a view."""
+        return self.factors.W.T
+
+
+Callback = Callable[[Iteration], Any]
+"""Called after every iteration; an answer of True stops the run."""
+
+
+class Tuner(Protocol):
+    """Settles gamma during the first iterations of a run."""
+
+    def propose(self, iteration: int, mean_loss: float) -> float | None:
+        """A new gamma after this iteration, or None to keep the present one."""
+
+    def settled(self, iteration: int) -> bool:
+        """Whether gamma is final from this iteration on."""
+
+
+class Solution(NamedTuple):
+    """Where a run ended: factors, problem (with its final gamma), ``J*`` per iteration, ``E``, and why it stopped."""
+
+    factors: Factors
+    problem: Problem
+    history: list[float]
+    excess: float
+    loss: float
+    n_iter: int
+    reason: str
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run; `solution` is the state after the last whole iteration."""
+
+    def __init__(self, solution: Any) -> None:
+        super().__init__("interrupted; the state so far is in .solution")
+        self.solution = solution
+
+
+class _Run:
+    """The sweeps of one run over one data set."""
+
+    def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers) -> None:
+        self.data = data
+        self.workers = workers
+        self.kernel = Kernel(problem, problem.rule(data.facts(problem)), data.tiny)
+        self.cuts = data.cuts(self.kernel.rule.whole)
+        self.H, self.U = start.H, start.U
+        self.basis: Basis = start.basis
+        if self.U is not None:
+            self.U, self.basis = self._combine(lambda block, U: U)
+
+    @property
+    def weighting(self) -> Weighting:
+        return self.kernel.problem.weighting
+
+    def reweigh(self, weighting: Weighting) -> None:
+        """Go on under another weighting."""
+        self.kernel = Kernel(self.kernel.problem.at(weighting), self.kernel.rule, self.kernel.tiny)
+
+    def factors(self) -> Factors:
+        return Factors(self.basis, self.H, self.U)
+
+    def sweep(self, work: Callable[[Block, Array], Swept]) -> tuple[Array, Stats, Measure]:
+        """`work` on the codes of every block: all codes, summed statistics, summed measure."""
+        H, stats, measure = np.empty_like(self.H, order="F"), None, Measure()
+        with single_threaded_blas():
+            swept = self.data.map(lambda block, cut: work(block, self.H[:, cut]), self.workers, self.cuts)
+            for cut, answer in zip(self.cuts, swept, strict=True):
+                H[:, cut] = answer.H
+                stats = add_arrays(stats, answer.stats)
+                measure = measure.plus(answer.measure)
+        assert stats is not None
+        return H, stats, measure
+
+    def start_sums(self) -> Stats:
+        """The sums at the start, under the weights of the first round."""
+        weighting = self.weighting.start()
+
+        def work(block: Block, H: Array) -> Swept:
+            A = self.kernel.weigh(block, H, self.basis, weighting)
+            return Swept(H, self.kernel.sums(block, H, self.basis, A), Measure())
+
+        return self.sweep(work)[1]
+
+    def measure(self) -> Measure:
+        """The objective of the factors as they are."""
+
+        def work(block: Block, H: Array) -> Swept:
+            return Swept(H, (), self.kernel.see(block, H, self.basis, self.weighting).measure)
+
+        return self._with_penalty(self.sweep(work)[2])
+
+    def move_basis(self, stats: Stats) -> None:
+        rule = self.kernel.rule
+        if self.U is not None:
+            basis = self.basis
+            self.U, self.basis = self._combine(
+                lambda block, U: rule.step_combinations(block, U, basis, stats)
+            )
+        else:
+            with single_threaded_blas():
+                self.basis = rule.step_basis(self.basis, stats)
+
+    def shared(self, stats: Stats) -> Any:
+        with single_threaded_blas():
+            return self.kernel.rule.shared(self.basis, stats)
+
+    def _combine(self, step: Callable[[Block, Array], Array]) -> tuple[Array, Basis]:
+        """Move the combinations of every block by `step` and sum the basis ``X U``."""
+        rule, old = self.kernel.rule, self.U
+        assert old is not None
+
+        def work(block: Block, cut: slice) -> tuple[Array, Basis]:
+            U = step(block, old[cut])
+            return U, rule.basis_share(block, U)
+
+        new, basis = np.empty_like(old), None
+        with single_threaded_blas():
+            for cut, (U, share) in zip(self.cuts, self.data.map(work, self.workers, self.cuts), strict=True):
+                new[cut] = U
+                basis = add_arrays(basis, share)
+        assert basis is not None
+        return new, basis
+
+    def _with_penalty(self, measure: Measure) -> Measure:
+        penalty = self.kernel.rule.penalty_basis(self.basis)
+        return Measure(measure.J + penalty, measure.E + penalty, measure.loss)
+
+    def components_first(self, max_iter: int) -> Iterator[tuple[Factors, Measure]]:
+        """W, H, T with uniform weights in the first round: the authors' program."""
+        stats, before = self.start_sums(), (self.basis, self.weighting.start())
+        for _ in range(max_iter):
+            self.move_basis(stats)
+            basis, shared, last, kernel = self.basis, self.shared(stats), before, self.kernel
+            self.H, stats, measure = self.sweep(
+                lambda block, H: kernel.sweep_components_first(block, H, basis, shared, last)  # noqa: B023
+            )
+            before = (self.basis, self.weighting)
+            yield self.factors(), self._with_penalty(measure)
+
+    def codes_first(self, max_iter: int) -> Iterator[tuple[Factors, Measure]]:
+        """T, H, W with uniform weights in the first round; an iteration is measured by the sweep after it."""
+        stats = self.start_sums() if self.kernel.rule.shares_sums else ()
+        weighting = self.weighting.start()
+        for number in range(max_iter):
+            basis, shared, at, kernel = self.basis, self.shared(stats), weighting, self.kernel
+            H, stats, measure = self.sweep(
+                lambda block, H: kernel.sweep_codes_first(block, H, basis, shared, at)  # noqa: B023
+            )
+            if number > 0:
+                yield self.factors(), self._with_penalty(measure)
+            self.H = H
+            self.move_basis(stats)
+            weighting = self.weighting
+        yield self.factors(), self.measure()
+
+
+_ORDERS = {"components-first": _Run.components_first, "codes-first": _Run.codes_first}
+
+
+def solve(
+    problem: Problem,
+    data: Dense,
+    start: Factors,
+    *,
+    order: str = "components-first",
+    max_iter: int = 300,
+    tol: float = 0.0,
+    n_jobs: int | None = None,
+    tuner: Tuner | None = None,
+    callbacks: Sequence[Callback] = (),
+) -> Solution:
+    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached."""
+    if order not in _ORDERS:
+        raise unknown_name("order", order, _ORDERS)
+    with Workers(count_workers(n_jobs)) as workers:
+        run = _Run(problem, data, start, workers)
+        return _iterate(run, _ORDERS[order](run, max_iter), tol, tuner, callbacks)
+
+
+def _iterate(
+    run: _Run,
+    iterations: Iterator[tuple[Factors, Measure]],
+    tol: float,
+    tuner: Tuner | None,
+    callbacks: Sequence[Callback],
+) -> Solution:
+    history: list[float] = []
+    last, reason, number, settled = math.inf, "max_iter", 0, tuner is None
+    factors, measure = run.factors(), Measure()
+    mass = run.data.mass
+    try:
+        for number, (factors, measure) in enumerate(iterations, 1):
+            if settled:
+                history.append(measure.J)
+            report = Iteration(number, measure.J, measure.E, _gamma(run.weighting), settled, factors)
+            if any([callback(report) for callback in callbacks]):
+                reason = "callback"
+                break
+            if settled:
+                if tol > 0 and last - measure.E <= tol * last and not math.isinf(last):
+                    reason = "converged"
+                    break
+                last = measure.E
+            elif tuner is not None:
+                gamma = tuner.propose(number, measure.loss / mass)
+                if gamma is not None:
+                    run.reweigh(Entropy(gamma))
+                settled = tuner.settled(number)
+        iterations.close()  # type: ignore[attr-defined]
+        return _conclude(run, factors, measure, history, number, reason)
+    except KeyboardInterrupt as interrupt:
+        if number == 0:
+            raise
+        raise Interrupted(_conclude(run, factors, measure, history, number, "interrupted")) from interrupt
+
+
+def _gamma(weighting: Weighting) -> float | None:
+    return weighting.gamma if isinstance(weighting, Entropy) else None
+
+
+def _conclude(
+    run: _Run, factors: Factors, measure: Measure, history: list[float], number: int, reason: str
+) -> Solution:
+    run.basis, run.H, run.U = factors
+    if not history:
+        measure = run.measure()
+        history = [measure.J]
+    finished = run.kernel.rule.finish(factors)
+    return Solution(finished, run.kernel.problem, history, measure.E, measure.loss, number, reason)
