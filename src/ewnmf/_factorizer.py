@@ -1,0 +1,346 @@
+"""What all estimators share: parameters, validation, orientation, restarts, encoding of new points."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ewnmf import checks
+from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
+from ewnmf.blocks import Dense
+from ewnmf.encoding import encode, weights_of
+from ewnmf.factorization import Settings, Starts, draw_start, run
+from ewnmf.init import INITS
+from ewnmf.losses import Loss
+from ewnmf.models import Model
+from ewnmf.naming import unknown_name
+from ewnmf.problem import Problem
+from ewnmf.progress import Progress
+from ewnmf.solver import Interrupted, Iteration, Solution
+from ewnmf.weights import Entropy, Weighting
+
+__all__ = ["Factorizer"]
+
+Array = NDArray[Any]
+_FLOATS = [np.float64, np.float32]
+
+
+class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """What all estimators share; a subclass says which model it fits."""
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        loss: str | Loss = "euclidean",
+        alpha: float = 0.5,
+        weighting: str | Weighting = "none",
+        gamma: float | str = "auto",
+        init: str = "random",
+        n_init: int = 1,
+        solver: str = "mu",
+        order: str = "components-first",
+        tol: float = 1e-5,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.alpha = alpha
+        self.weighting = weighting
+        self.gamma = gamma
+        self.init = init
+        self.n_init = n_init
+        self.solver = solver
+        self.order = order
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _model(self) -> Model:
+        raise NotImplementedError
+
+    def _problem(self) -> tuple[Problem, bool]:
+        """The problem of the parameters, and whether gamma is still to be settled."""
+        gamma = checks.check_gamma(self.gamma, self.weighting)
+        problem = Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=gamma)
+        return problem, gamma is None and isinstance(problem.weighting, Entropy)
+
+    def _settings(self) -> Settings:
+        progress = [Progress(label=type(self).__name__)] if self.verbose else []
+        return Settings(self.order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
+
+    def fit(self, X: Any, y: Any = None, *, W: Any = None, H: Any = None, weights: Any = None) -> Self:
+        """Learn the components of ``X`` (n x m).
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points.
+        y : ignored
+            For scikit-learn's conventions.
+        W : array-like of shape (n_samples, n_components), optional
+            Codes to start from, with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), optional
+            Components to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; ones where not given.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        return self._fit(X, Starts(codes=W, components=H), weights)
+
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None, weights: Any = None) -> Array:
+        """``fit(X).transform(X)``, to the bit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points.
+        y : ignored
+            For scikit-learn's conventions.
+        W, H : array-like, optional
+            Codes and components to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The codes.
+        """
+        return self.fit(X, W=W, H=H, weights=weights).transform(X, weights=weights)
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, starts: Starts, weights: Any) -> Self:
+        problem, tune = self._problem()
+        settings = self._settings()
+        n_init = checks.check_count("n_init", self.n_init)
+        X = validate_data(self, X, dtype=_FLOATS, ensure_all_finite=False)
+        checks.check_values(X, problem, type(self).__name__)
+        A = checks.check_weights(weights, X, problem)
+        starts, n_components = self._checked_starts(starts, problem, X)
+        data = Dense(X.T, None if A is None else A.T)
+        self._facts = replace(data.facts(problem), gram=None)
+        self._tiny = data.tiny
+        tasks = FitTasks(self, X, n_init, settings.max_iter)
+        random = check_random_state(self.random_state)
+        best: Solution | None = None
+        try:
+            for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
+                rng = np.random.default_rng(seed)
+                start = draw_start(problem, X, n_components, self._drawn_init(), starts, rng)
+                watching = tasks.start(self._attributes_at)
+                solution = run(
+                    problem,
+                    data,
+                    start,
+                    replace(settings, callbacks=[*settings.callbacks, *watching]),
+                    tune=tune and best is None,
+                )
+                tasks.end_start()
+                problem = solution.problem
+                if best is None or solution.excess < best.excess:
+                    best = solution
+        except Interrupted as interrupt:
+            last = interrupt.solution
+            self._keep(last if best is None or last.excess < best.excess else best)
+            raise
+        assert best is not None
+        self._keep(best)
+        tasks.end({})
+        self._warn(best)
+        return self
+
+    def _checked_starts(self, starts: Starts, problem: Problem, X: Array) -> tuple[Starts, int]:
+        given = [start for start in (starts.codes, starts.components, starts.combinations) if start is not None]
+        if self.init == "custom" and len(given) < 2:
+            raise ValueError(
+                "init='custom' needs both start factors in fit: W=codes and "
+                f"{'U=combinations' if problem.model.has_combinations else 'H=components'}."
+            )
+        if self.init != "custom" and given:
+            raise ValueError(f"start factors were given, but init={self.init!r}; use init='custom' to start from them.")
+        if self.init not in (*INITS, "custom"):
+            raise unknown_name("init", self.init, [*INITS, "custom"])
+        codes = None if starts.codes is None else np.asarray(starts.codes)
+        n_components = checks.check_n_components(self.n_components, X.shape[1], codes)
+        return starts.checked(problem, X, n_components), n_components
+
+    def _drawn_init(self) -> str:
+        return "random" if self.init == "custom" else self.init
+
+    def _attributes_at(self, report: Iteration) -> dict[str, Any]:
+        """What makes a fitted estimator of the state at an iteration."""
+        problem = self._problem()[0]
+        return {
+            "components_": np.array(report.components, order="C"),
+            "n_components_": report.components.shape[0],
+            "n_iter_": report.number,
+            "gamma_": report.gamma,
+            "_fitted_problem": problem if report.gamma is None else problem.at(Entropy(report.gamma)),
+        }
+
+    def _keep(self, solution: Solution) -> None:
+        """Set the fitted attributes."""
+        factors, problem = solution.factors, solution.problem
+        self._fitted_problem = problem
+        self.components_ = np.ascontiguousarray(factors.W.T)
+        self.n_components_ = self.components_.shape[0]
+        if factors.U is not None:
+            self.combinations_ = factors.U
+        self.gamma_ = problem.weighting.gamma if isinstance(problem.weighting, Entropy) else None
+        self.n_iter_ = solution.n_iter
+        self.objective_ = solution.history[-1]
+        self.loss_curve_ = np.array(solution.history)
+        self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
+        self.stop_reason_ = solution.reason
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.reason == "max_iter" and self.tol > 0:
+            warnings.warn(
+                f"{type(self).__name__} reached max_iter={self.max_iter} before the relative decrease of the objective "
+                f"fell to tol={self.tol}; raise max_iter or tol, or set tol=0 to run a fixed number of iterations.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _checked_points(self, X: Any, weights: Any) -> Dense:
+        """New points under the fitted model."""
+        check_is_fitted(self, "components_")
+        X = validate_data(self, X, dtype=_FLOATS, ensure_all_finite=False, reset=False)
+        X = X.astype(self.components_.dtype, copy=False)
+        checks.check_values(X, self._fitted_problem, type(self).__name__)
+        if not self._facts.signed and X.min() < 0 and self._fitted_problem.model.has_combinations:
+            raise ValueError(
+                f"X has negative values, the smallest {X.min():.6g}, but the model was fitted on nonnegative data; "
+                "fit it on data of both signs."
+            )
+        A = checks.check_weights(weights, X, self._fitted_problem)
+        return Dense(X.T, None if A is None else A.T)
+
+    def _encode(self, data: Dense) -> Array:
+        return encode(
+            self._fitted_problem,
+            self.components_.T,
+            data,
+            self._facts,
+            tiny=self._tiny,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+        )
+
+    def transform(self, X: Any, weights: Any = None) -> Array:
+        """Codes of the points for the learned components, every point on its own.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points; which others are there, and in which order, changes nothing.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The codes.
+        """
+        codes: Array = self._encode(self._checked_points(X, weights)).T
+        return codes
+
+    def weights(self, X: Any, weights: Any = None) -> Array:
+        """The weight of every entry (n x m) under the codes of `transform`.
+
+        Rows sum to one with ``weighting="entropy"`` (Eq. (18)); ``"fixed"`` gives the weights handed in, and
+        ``"none"`` ones.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The weights.
+        """
+        data = self._checked_points(X, weights)
+        problem, W = self._fitted_problem, self.components_.T
+        H = self._encode(data) if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
+        return weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T
+
+    def inverse_transform(self, X: Any) -> Array:
+        """``codes @ components_``: the data that the codes stand for.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The reconstruction.
+        """
+        check_is_fitted(self, "components_")
+        codes = check_array(X, dtype=_FLOATS, input_name="codes")
+        if codes.shape[1] != self.components_.shape[0]:
+            raise ValueError(
+                f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.components_.shape[0]} components."
+            )
+        answer: Array = codes @ self.components_
+        return answer
+
+    def score(self, X: Any, y: Any = None, weights: Any = None) -> float:
+        """Minus the mean loss of an entry of `X` under the codes of `transform`; larger is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points.
+        y : ignored
+            For scikit-learn's conventions.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; the mean is weighted by them.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        data = self._checked_points(X, weights)
+        Y = np.maximum(self.components_.T @ self._encode(data), -math.inf if self._fitted_problem.loss.signed else self._tiny)
+        D = self._fitted_problem.loss.divergence(data.X, Y)
+        return -float(np.average(D, weights=data.P))
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = not self._may_be_negative()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _may_be_negative(self) -> bool:
+        return False

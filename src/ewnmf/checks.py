@@ -1,0 +1,151 @@
+"""What is refused at the door, and in which words. Rows are points here, as users have them."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_array
+
+from ewnmf.naming import unknown_name
+from ewnmf.problem import Problem
+from ewnmf.weights import Entropy
+
+__all__ = [
+    "check_components",
+    "check_count",
+    "check_gamma",
+    "check_n_components",
+    "check_start",
+    "check_tol",
+    "check_values",
+    "check_weights",
+]
+
+Array = NDArray[Any]
+
+
+def check_count(parameter: str, value: object, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{parameter}={value!r} must be an integer of at least {least}.")
+    return int(value)
+
+
+def check_tol(tol: object) -> float:
+    """A finite number of at least 0."""
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= tol < math.inf:
+        raise ValueError(f"tol={tol!r} must be a finite number of at least 0; 0 means: run all max_iter iterations.")
+    return float(tol)
+
+
+def check_n_components(n_components: object, n_features: int, *starts: Array | None) -> int:
+    """An integer of at least 1; ``"auto"`` takes it from a given start, else all features, as None does."""
+    if isinstance(n_components, str) and n_components != "auto":
+        raise unknown_name("n_components", n_components, ["auto"])
+    if n_components is None:
+        return n_features
+    if isinstance(n_components, str):
+        sizes = [start.shape[1] for start in starts if start is not None]
+        return sizes[0] if sizes else n_features
+    return check_count("n_components", n_components)
+
+
+def check_gamma(gamma: object, weighting: object) -> float | None:
+    """A positive gamma, or None for ``"auto"``; a weighting that brings its own gamma decides."""
+    own = weighting.gamma if isinstance(weighting, Entropy) else None
+    if isinstance(gamma, str):
+        if gamma != "auto":
+            raise ValueError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+        gamma = own
+        if gamma is None:
+            return None
+    if isinstance(gamma, bool) or not isinstance(gamma, Real):
+        raise TypeError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+    if gamma == 0:
+        raise ValueError(
+            "gamma=0 puts all the weight of a point on its best fitted attribute, from which nothing can be learned; "
+            "give a positive gamma or 'auto'."
+        )
+    if not gamma > 0:
+        raise ValueError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+    if own is not None and own != gamma:
+        raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
+    return float(gamma)
+
+
+def check_values(X: Array, problem: Problem, whom: str) -> None:
+    """Finite data, of the signs that the problem can take."""
+    lowest = float(X.min())
+    if not math.isfinite(lowest) or not math.isfinite(float(X.max())):
+        _refuse_not_finite(X)
+    if lowest < 0 and not problem.takes_negative:
+        raise ValueError(
+            f"Negative values in data passed to {whom}: the smallest is {lowest:.6g}, and {_parts(problem)} needs "
+            "X >= 0. Shift or clip X, or use SemiNMF (model='semi-nmf') with loss='euclidean'."
+        )
+    if lowest <= 0 and problem.loss.needs_positive:
+        raise ValueError(
+            f"X has zeros, but {problem.loss!r} (alpha <= 0) is infinite there; use alpha > 0, or add a small "
+            "positive number to X."
+        )
+
+
+def _parts(problem: Problem) -> str:
+    return f"model={problem.model.name!r} with loss={problem.loss.name!r}"
+
+
+def _refuse_not_finite(X: Array) -> None:
+    missing = int(np.isnan(X).sum())
+    if missing:
+        raise ValueError(
+            f"X contains NaN ({missing} entries); missing values are not supported yet: fill them, drop those points, or "
+            "give them weight 0 with weighting='fixed'."
+        )
+    raise ValueError(f"X contains infinity (inf) in {int(np.isinf(X).sum())} entries; replace them by finite values.")
+
+
+def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
+    """Fixed weights (n x m): nonnegative, finite, not all zero for any point; None where the problem takes none."""
+    if weights is None:
+        return None
+    if not problem.weighting.takes_weights:
+        raise ValueError(
+            f"weights= was given, but weighting={problem.weighting.name!r} does not use it; use weighting='fixed'."
+        )
+    A: Array = check_array(weights, dtype=X.dtype, ensure_all_finite=False, input_name="weights")
+    if A.shape != X.shape:
+        raise ValueError(f"weights has shape {A.shape}, but X has shape {X.shape}; give one weight for every entry.")
+    if not np.isfinite(A).all():
+        raise ValueError("weights has values that are NaN or infinite; give finite weights of at least 0.")
+    if A.min() < 0:
+        raise ValueError(f"weights has negative values, the smallest {A.min():.6g}; give weights of at least 0.")
+    empty = np.flatnonzero(~A.any(axis=1))
+    if empty.size:
+        raise ValueError(
+            f"weights are all zero for {empty.size} point(s), the first at row {empty[0]}; drop those points or give "
+            "them a positive weight."
+        )
+    return A
+
+
+def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:
+    """A start factor of that shape, copied, nonnegative unless `signed`."""
+    F: Array = check_array(start, dtype=dtype, ensure_all_finite=False, input_name=name, copy=True, order="C")
+    if F.shape != shape:
+        raise ValueError(f"{name} has shape {F.shape}, but {shape} is needed.")
+    if not np.isfinite(F).all():
+        raise ValueError(f"{name} has values that are NaN or infinite; give finite start values.")
+    if not signed and F.min() < 0:
+        raise ValueError(f"{name} has negative values, the smallest {F.min():.6g}; start values must be at least 0.")
+    if not F.any():
+        raise ValueError(f"{name} is full of zeros, from which multiplicative updates never move; give positive values.")
+    return F
+
+
+def check_components(components: object) -> Array | None:
+    """The start as an array whose shape can be read, or None."""
+    return None if components is None else np.asarray(components)
