@@ -85,8 +85,8 @@ class _Run:
         self.workers = workers
         self.kernel = Kernel(problem, problem.rule(data.facts(problem)), data.tiny)
         self.cuts = data.cuts(self.kernel.rule.whole)
-        self.H, self.U = start.H, start.U
-        self.basis: Basis = start.basis
+        self.basis: Basis
+        self.basis, self.H, self.U = self.kernel.rule.prepare(start)
         if self.U is not None:
             self.U, self.basis = self._combine(lambda block, U: U)
 

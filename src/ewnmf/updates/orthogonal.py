@@ -14,13 +14,23 @@ from ewnmf.updates.semi import root_ratio
 __all__ = ["HardCodes", "HardComponents", "Lagrange", "Soft", "Stiefel"]
 
 
+def _only(F: Array, best: Array, axis: int) -> Array:
+    kept: Array = np.zeros_like(F)
+    np.put_along_axis(kept, best, np.take_along_axis(F, best, axis), axis)
+    return kept
+
+
 def _choose(fit: Any, axis: int) -> Array:
     """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns."""
     cost = np.where(fit.defined, fit.cost, np.inf)
     best = np.expand_dims(np.argmin(cost, axis=axis), axis)
-    chosen: Array = np.zeros_like(fit.h)
-    np.put_along_axis(chosen, best, np.take_along_axis(fit.h, best, axis), axis)
-    return chosen
+    return _only(fit.h, best, axis)
+
+
+def _largest(F: Array, axis: int) -> Array:
+    """Keep only the largest entry along `axis`, the first of equals."""
+    best = np.expand_dims(np.argmax(F, axis=axis), axis)
+    return _only(F, best, axis)
 
 
 class _Hard(Rule):
@@ -40,7 +50,15 @@ class _Hard(Rule):
 
 
 class HardCodes(_Hard):
-    """Every point has the one component that suits it best; ``HH'`` is diagonal."""
+    """Every point has the one component that suits it best; ``HH'`` is diagonal.
+
+    Of a dense start every point keeps its largest code: a random partition, which the first basis step fits exactly.
+    (From dense codes the Kullback-Leibler fits of all components would be proportional to each other.)
+    """
+
+    def prepare(self, start: Factors) -> Factors:
+        """One component for every point."""
+        return start._replace(H=_largest(start.H, 0))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
@@ -60,6 +78,10 @@ class HardCodes(_Hard):
 
 class HardComponents(_Hard):
     """Every attribute belongs to the one component that suits it best; ``W'W`` is diagonal."""
+
+    def prepare(self, start: Factors) -> Factors:
+        """One component for every attribute."""
+        return start._replace(basis=(_largest(start.W, 1),))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
         """The codes refitted to the attributes of each component, and kept where it has none."""

@@ -87,6 +87,10 @@ class Rule:
         self.facts = facts
         self.floor = facts.floor
 
+    def prepare(self, start: Factors) -> Factors:
+        """The start, brought into the form that the rule works on."""
+        return start
+
     def shared(self, basis: Basis, stats: Stats) -> Any:
         """What all blocks need for their codes step, made once from the sums."""
         return None
