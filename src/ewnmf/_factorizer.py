@@ -127,8 +127,12 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         return self.fit(X, W=W, H=H, weights=weights).transform(X, weights=weights)
 
-    @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, starts: Starts, weights: Any) -> Self:
+        self._fit_watched(X, starts, weights)
+        return self
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit_watched(self, X: Any, starts: Starts, weights: Any) -> None:
         problem, tune = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
@@ -166,7 +170,6 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self._keep(best)
         tasks.end({})
         self._warn(best)
-        return self
 
     def _checked_starts(self, starts: Starts, problem: Problem, X: Array) -> tuple[Starts, int]:
         given = [start for start in (starts.codes, starts.components, starts.combinations) if start is not None]
@@ -218,7 +221,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 f"{type(self).__name__} reached max_iter={self.max_iter} before the relative decrease of the objective "
                 f"fell to tol={self.tol}; raise max_iter or tol, or set tol=0 to run a fixed number of iterations.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def _checked_points(self, X: Any, weights: Any) -> Dense:
@@ -305,7 +308,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         codes = check_array(X, dtype=_FLOATS, input_name="codes")
         if codes.shape[1] != self.components_.shape[0]:
             raise ValueError(
-                f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.components_.shape[0]} components."
+                f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.n_components_} components."
             )
         answer: Array = codes @ self.components_
         return answer
@@ -328,7 +331,9 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             The score.
         """
         data = self._checked_points(X, weights)
-        Y = np.maximum(self.components_.T @ self._encode(data), -math.inf if self._fitted_problem.loss.signed else self._tiny)
+        Y = np.maximum(
+            self.components_.T @ self._encode(data), -math.inf if self._fitted_problem.loss.signed else self._tiny
+        )
         D = self._fitted_problem.loss.divergence(data.X, Y)
         return -float(np.average(D, weights=data.P))
 

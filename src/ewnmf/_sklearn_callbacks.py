@@ -78,7 +78,5 @@ class FitTasks:
 
     def _end(self, context: Any, attributes: Any) -> bool:
         return bool(
-            context.call_on_fit_task_end(
-                estimator=self._estimator, X=self._X, reconstruction_attributes=attributes
-            )
+            context.call_on_fit_task_end(estimator=self._estimator, X=self._X, reconstruction_attributes=attributes)
         )

@@ -89,9 +89,7 @@ class Dense:
         P = None if self.P is None else np.asfortranarray(self.P[:, cut])
         return Block(X, P, None if self.s is None else self.s[cut])
 
-    def map(
-        self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]
-    ) -> Iterator[Answer]:
+    def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""
 
         def on_block(cut: slice) -> Any:

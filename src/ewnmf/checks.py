@@ -37,7 +37,7 @@ def check_count(parameter: str, value: object, least: int = 1) -> int:
 
 def check_tol(tol: object) -> float:
     """A finite number of at least 0."""
-    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= tol < math.inf:
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < math.inf:
         raise ValueError(f"tol={tol!r} must be a finite number of at least 0; 0 means: run all max_iter iterations.")
     return float(tol)
 
@@ -70,7 +70,7 @@ def check_gamma(gamma: object, weighting: object) -> float | None:
             "gamma=0 puts all the weight of a point on its best fitted attribute, from which nothing can be learned; "
             "give a positive gamma or 'auto'."
         )
-    if not gamma > 0:
+    if not float(gamma) > 0:
         raise ValueError(f"gamma={gamma!r} must be a positive number or 'auto'.")
     if own is not None and own != gamma:
         raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
@@ -102,8 +102,8 @@ def _refuse_not_finite(X: Array) -> None:
     missing = int(np.isnan(X).sum())
     if missing:
         raise ValueError(
-            f"X contains NaN ({missing} entries); missing values are not supported yet: fill them, drop those points, or "
-            "give them weight 0 with weighting='fixed'."
+            f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number there "
+            "and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
         )
     raise ValueError(f"X contains infinity (inf) in {int(np.isinf(X).sum())} entries; replace them by finite values.")
 
@@ -142,7 +142,9 @@ def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, si
     if not signed and F.min() < 0:
         raise ValueError(f"{name} has negative values, the smallest {F.min():.6g}; start values must be at least 0.")
     if not F.any():
-        raise ValueError(f"{name} is full of zeros, from which multiplicative updates never move; give positive values.")
+        raise ValueError(
+            f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
+        )
     return F
 
 

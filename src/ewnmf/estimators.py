@@ -89,9 +89,9 @@ def _documented(weighting: str) -> Any:
 class EWNMF(Factorizer):
     """Entropy weighted nonnegative matrix factorization, Eq. (10).
 
-    ``min sum_ij T_ij d(x_ij, y_ij) + gamma sum_ij T_ij ln T_ij`` over ``Y = codes @ components_``, both nonnegative, and
-    weights ``T`` whose rows sum to one. Entries that no combination of components explains get little weight: a hat, a
-    glare, a dead sensor. It protects against bad attributes of a point, not against bad points.
+    ``min sum_ij T_ij d(x_ij, y_ij) + gamma sum_ij T_ij ln T_ij`` over ``Y = codes @ components_``, both nonnegative,
+    and weights ``T`` whose rows sum to one. Entries that no combination of components explains get little weight: a
+    hat, a glare, a dead sensor. It protects against bad attributes of a point, not against bad points.
 
     Parameters
     ----------
@@ -230,9 +230,7 @@ class ConvexNMF(Factorizer):
         """
         return self._fit(X, Starts(codes=W, combinations=U), weights)
 
-    def fit_transform(  # type: ignore[override]
-        self, X: Any, y: Any = None, W: Any = None, U: Any = None, weights: Any = None
-    ) -> NDArray[Any]:
+    def fit_transform(self, X: Any, y: Any = None, W: Any = None, U: Any = None, weights: Any = None) -> NDArray[Any]:
         """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
 
         Returns
@@ -261,8 +259,8 @@ class ONMF(Factorizer):
     $parameters
     method : {"hard", "soft", "lagrange", "stiefel"}, default="hard"
         ``"hard"`` (exactly orthogonal) and ``"soft"`` (a penalty on overlaps; Euclidean and KL) descend under every
-        weighting. ``"lagrange"`` (Ding et al., 2006; the paper's baseline) and ``"stiefel"`` (Choi, 2008) are Euclidean and
-        unweighted, and may rise.
+        weighting. ``"lagrange"`` (Ding et al., 2006; the paper's baseline) and ``"stiefel"`` (Choi, 2008) are Euclidean
+        and unweighted, and may rise.
     of : {"codes", "components"}, default="codes"
         Which factor is orthogonal.
     mu : float, default=1.0

@@ -252,7 +252,10 @@ def factorize(
     X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     checks.check_values(X, problem, "factorize")
     A = checks.check_weights(weights, X, problem)
-    sized = [np.asarray(codes) if codes is not None else None, np.asarray(components).T if components is not None else None]
+    sized = [
+        np.asarray(codes) if codes is not None else None,
+        np.asarray(components).T if components is not None else None,
+    ]
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     start = draw_start(problem, X, K, "random", starts, np.random.default_rng(rng))
@@ -263,5 +266,3 @@ def factorize(
     except Interrupted as interrupt:
         interrupt.solution = Factorization.of(interrupt.solution, data)
         raise
-
-

@@ -21,9 +21,7 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
     return (rng.random(shape) + 0.1).astype(dtype, copy=False)
 
 
-def start_matrices(
-    X: Array, n_components: int, init: str, rng: np.random.Generator
-) -> tuple[Array, Array]:
+def start_matrices(X: Array, n_components: int, init: str, rng: np.random.Generator) -> tuple[Array, Array]:
     """Start for ``X ~ codes @ components`` (rows of ``X`` are points): codes (n x K) and components (K x m)."""
     n, m = X.shape
     if init == "random":

@@ -73,7 +73,7 @@ class Kernel:
         A, J, E = weighting.evaluate(D, block.P, block.s)
         if block.P is not None:
             D = np.where(block.P > 0, block.P * D, 0)
-        loss = np.sum(D, axis=0, dtype=np.float64)
+        loss: Float64 = np.sum(D, axis=0, dtype=np.float64)
         penalty = self.rule.penalty_codes(H)
         return Seen(Y, A, J + penalty, E + penalty, loss if block.s is None else loss * block.s)
 
@@ -103,9 +103,7 @@ class Kernel:
         seen = self.see(block, H, basis, self.problem.weighting)
         return Swept(H, self.sums(block, H, basis, seen.A, seen.Y), seen.measure)
 
-    def sweep_codes_first(
-        self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting
-    ) -> Swept:
+    def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
         """T, then H, then the sums under that T: T, H, W. The measure is that of the factors that came in."""
         seen = self.see(block, H, basis, weighting)
         H = self.move(block, H, basis, seen.A, shared, seen.Y)

@@ -83,7 +83,7 @@ class Euclidean(Loss):
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``(x - y)^2``."""
-        d = x - y
+        d: Array = x - y
         d *= d
         return d
 
@@ -124,7 +124,7 @@ class KullbackLeibler(Loss):
     def divergence(self, x: Array, y: Array) -> Array:
         """``x ln(x / y) - x + y``."""
         ratio = _ratio(x, y, 1.0)
-        d = x * np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0) - x + y
+        d: Array = x * np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0) - x + y
         return np.maximum(d, 0, out=d)
 
     def neg(self, x: Array, y: Array) -> Array:
@@ -313,4 +313,6 @@ def resolve(loss: str | Loss, alpha: float = 0.5) -> Loss:
         return Alpha(alpha)
     if isinstance(loss, str):
         raise unknown_name("loss", loss, _NAMES)
-    raise TypeError(f"loss={loss!r} must be one of {', '.join(map(repr, _NAMES))} or an object derived from losses.Loss.")
+    raise TypeError(
+        f"loss={loss!r} must be one of {', '.join(map(repr, _NAMES))} or an object derived from losses.Loss."
+    )

@@ -171,7 +171,7 @@ class Orthogonal(Model):
         return (orthogonal.Lagrange if self.method == "lagrange" else orthogonal.Stiefel)(loss, facts, of=self.of)
 
 
-def _check_strength(parameter: str, value: float) -> None:
+def _check_strength(parameter: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError(f"{parameter}={value!r} must be a finite number of at least 0.")
 

@@ -135,9 +135,7 @@ class _Run:
         rule = self.kernel.rule
         if self.U is not None:
             basis = self.basis
-            self.U, self.basis = self._combine(
-                lambda block, U: rule.step_combinations(block, U, basis, stats)
-            )
+            self.U, self.basis = self._combine(lambda block, U: rule.step_combinations(block, U, basis, stats))
         else:
             with single_threaded_blas():
                 self.basis = rule.step_basis(self.basis, stats)
@@ -235,7 +233,8 @@ def _iterate(
             if settled:
                 history.append(measure.J)
             report = Iteration(number, measure.J, measure.E, _gamma(run.weighting), settled, factors)
-            if any([callback(report) for callback in callbacks]):
+            answers = [callback(report) for callback in callbacks]
+            if any(answers):
                 reason = "callback"
                 break
             if settled:

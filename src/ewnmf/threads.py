@@ -57,7 +57,7 @@ class BlasLimiter:
 single_threaded_blas = BlasLimiter()
 
 
-def count_workers(n_jobs: int | None) -> int:
+def count_workers(n_jobs: object) -> int:
     """Threads for `n_jobs`: None means all usable cores, and one inside a joblib worker; -1 means all cores."""
     if n_jobs is None:
         backend, _ = joblib.parallel.get_active_backend()

@@ -52,7 +52,7 @@ class Weighting:
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None) -> Weighed:
         """Weights and objective of the loss map `D`."""
         A = self.constant(D, P, s)
-        value = np.sum(np.where(A > 0, A * D, 0), axis=0, dtype=np.float64)
+        value = _column_sums(np.where(A > 0, A * D, 0))
         return Weighed(A, value, value)
 
     def weigh(self, D: Array, P: Array | None = None, s: Array | None = None) -> Array:
@@ -139,7 +139,7 @@ class Entropy(Weighting):
         lowest = D.min(axis=0)
         if math.isinf(self.gamma):
             T = self.constant(D, P)
-            J = E = np.sum(np.where(T > 0, T * D, 0), axis=0, dtype=np.float64)
+            J = E = _column_sums(np.where(T > 0, T * D, 0))
         elif self.gamma == 0:
             T, E = _all_on_the_smallest(D, P, lowest), lowest.astype(np.float64)
             J = E
@@ -149,9 +149,15 @@ class Entropy(Weighting):
         return Weighed(T, J, E) if s is None else Weighed(T * s, J * s, E * s)
 
 
+def _column_sums(values: Array) -> Float64:
+    sums: Float64 = np.sum(values, axis=0, dtype=np.float64)
+    return sums
+
+
 def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array) -> Array:
     share = (D == lowest).astype(D.dtype) if P is None else np.where(D == lowest, P, 0).astype(D.dtype)
-    return share / share.sum(axis=0)
+    T: Array = share / share.sum(axis=0)
+    return T
 
 
 def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float) -> tuple[Array, Float64]:

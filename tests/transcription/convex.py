@@ -59,9 +59,7 @@ def mixed_convex_combinations(X: Table, A: Table, U: Table, H: Table) -> Table:
     def moved(l: int, k: int) -> float:
         C = math.fsum(X[i][l] * A[i][j] * X[i][j] * H[k][j] for i, j in cells)
         crossed = math.fsum((Xp[i][l] * Yn[i][j] + Xn[i][l] * Yp[i][j]) * A[i][j] * H[k][j] for i, j in cells)
-        straight = math.fsum(
-            (Xp[i][l] * Yp[i][j] + Xn[i][l] * Yn[i][j]) * A[i][j] * H[k][j] for i, j in cells
-        )
+        straight = math.fsum((Xp[i][l] * Yp[i][j] + Xn[i][l] * Yn[i][j]) * A[i][j] * H[k][j] for i, j in cells)
         return U[l][k] * math.sqrt(quotient(positive(C) + crossed, negative(C) + straight))
 
     return floored(table(*size(U), moved), X)

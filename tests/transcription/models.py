@@ -124,9 +124,7 @@ def onmf(loss: Loss, weighting: str, method: str | None, of: str, strengths: tup
     ``strengths`` are the effective ``mu`` and ``lam`` of the soft method.
     """
     if method in ("lagrange", "stiefel") and not (weighting == "none" and isinstance(loss, Euclidean)):
-        raise ValueError(
-            f"ONMF by method={method!r} is defined for the Euclidean loss without weights alone."
-        )
+        raise ValueError(f"ONMF by method={method!r} is defined for the Euclidean loss without weights alone.")
     if of not in ("codes", "components"):
         raise ValueError(f"of={of!r} is neither 'codes' nor 'components'.")
     mu, lam = strengths

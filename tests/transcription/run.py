@@ -51,12 +51,7 @@ def run(
     """
     d = loss_named(loss, alpha)
     state = _start(as_table(X), W, H, U, _first_weights(as_table(X), weighting, P))
-    if (
-        loss == "alpha"
-        and alpha is not None
-        and alpha <= 0.0
-        and any(x <= 0.0 for row in state.X for x in row)
-    ):
+    if loss == "alpha" and alpha is not None and alpha <= 0.0 and any(x <= 0.0 for row in state.X for x in row):
         raise ValueError(f"alpha={alpha} needs every entry of X above zero.")
     chosen = _chosen_model(model, d, weighting, state, method, of or "codes", (mu or 0.0, lam or 0.0))
     if method == "hard":
@@ -98,7 +93,7 @@ def _start(X: Table, W: ArrayLike | None, H: ArrayLike, U: ArrayLike | None, A: 
 
 
 def _harden(state: State, of: str) -> None:
-    """Hard ONMF's start: every point keeps its largest code (every attribute its largest entry), the first of equals."""
+    """Hard ONMF's start: every point keeps its largest code, every attribute its largest entry; the first of equals."""
     if of == "codes":
         state.H = transpose([_largest_alone(column) for column in transpose(state.H)])
     else:

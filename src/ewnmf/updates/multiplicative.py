@@ -23,7 +23,8 @@ class Multiplicative(Rule):
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Eq. (20), and Eq. (7) where all weights are equal."""
-        return (multiply(basis[0], self._basis_ratio(*stats, basis[0]), self.floor),)
+        W, (num, den) = basis[0], stats
+        return (multiply(W, self._basis_ratio(num, den, W), self.floor),)
 
     def _pulls(self, block: Block, W: Array, Y: Array, A: Array) -> tuple[Array, Array]:
         loss, X = self.loss, block.X

@@ -8,7 +8,7 @@ import numpy as np
 
 from ewnmf.losses import Loss
 from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Array, Basis, Block, Facts, Factors, Rule, Stats, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, multiply, product
 from ewnmf.updates.semi import root_ratio
 
 __all__ = ["HardCodes", "HardComponents", "Lagrange", "Soft", "Stiefel"]
@@ -101,7 +101,8 @@ class HardComponents(_Hard):
 
 def _others(F: Array, axis: int) -> Array:
     """``O F`` with ``O = 11' - I``: for every entry the sum of the other components."""
-    return F.sum(axis=axis, keepdims=True) - F
+    others: Array = F.sum(axis=axis, keepdims=True) - F
+    return others
 
 
 class Soft(Multiplicative):

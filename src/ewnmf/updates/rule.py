@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ewnmf.losses import Loss
 
-__all__ = ["Array", "Basis", "Block", "Facts", "Factors", "Rule", "Stats", "multiply", "product"]
+__all__ = ["Array", "Basis", "Block", "Factors", "Facts", "Rule", "Stats", "multiply", "product"]
 
 Array = NDArray[Any]
 Basis = tuple[Array, ...]
