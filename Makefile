@@ -1,0 +1,76 @@
+# Every target makes its own virtual environment; Python 3.11 or newer, pip and make are all it needs.
+# Another interpreter: make test PYTHON=python3.13
+
+ifeq ($(OS),Windows_NT)
+PYTHON ?= python
+BIN := .venv/Scripts
+else
+PYTHON ?= python3
+BIN := .venv/bin
+endif
+
+PY := $(BIN)/python
+PYTEST_ARGS ?= -n auto
+DEMO_ARGS ?=
+
+VENV := .venv/venv.stamp
+DEV := .venv/dev.stamp
+# What "make demo" needs is part of the development environment, where that exists.
+DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+unexport PYTHONPATH PYTHONHOME
+
+.PHONY: help demo test check unit docs format dist clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+
+demo: $(DEMO) ## install the package and run the demonstration (no network data needed)
+	$(PY) -m ewnmf.demo $(DEMO_ARGS)
+
+test: check docs unit ## everything that must pass: check, docs and unit
+
+check: $(DEV) ## the fast static checks: format, lint, types, import directions
+	$(PY) -m ruff check .
+	$(PY) -m ruff format --check .
+	$(PY) -m mypy
+	$(BIN)/lint-imports --no-cache
+
+unit: $(DEV) ## the tests alone, with coverage (PYTEST_ARGS="-k gamma -x" narrows them)
+	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)
+
+docs: $(DEV) ## the documentation, in docs/_build/html; a warning is an error
+	$(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+
+format: $(DEV) ## rewrite the code in the house format and fix what can be fixed
+	$(PY) -m ruff check --fix .
+	$(PY) -m ruff format .
+
+dist: $(VENV) ## build the source archive and the wheel, in dist/, and check them
+	$(PY) -m pip install --quiet build twine
+	rm -rf dist
+	$(PY) -m build
+	$(PY) -m twine check --strict dist/*
+
+clean: ## remove everything the targets made, the virtual environment too
+	rm -rf .venv build dist docs/_build demo_output htmlcov .coverage .coverage.*
+	rm -rf .mypy_cache .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
+	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# An interpreter without ensurepip (Debian keeps it apart) gets its pip from the pip it has.
+$(VENV):
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "ewnmf needs Python 3.11 or newer, and there is no '$(PYTHON)' here: run make with PYTHON=/path/to/python." >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; v = "%d.%d" % sys.version_info[:2]; sys.version_info >= (3, 11) or sys.exit("ewnmf needs Python 3.11 or newer, and $(PYTHON) is " + v + ": run make with PYTHON=python3.11 (or newer).")'
+	$(PYTHON) -m venv .venv 2>/dev/null || { \
+	  $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
+	@touch $@
+
+.venv/demo.stamp: $(VENV) pyproject.toml
+	$(PY) -m pip install --quiet -e ".[plots]"
+	@touch $@
+
+$(DEV): $(VENV) pyproject.toml
+	$(PY) -m pip install --quiet -e ".[dev]"
+	@touch $@
