@@ -78,7 +78,7 @@ def _encode_block(kernel: Kernel, W: Array, block: Block, max_iter: int, tol: fl
         np.copyto(H, moved, where=going)
         seen = kernel.see(block, H, basis, weighting)
         if tol > 0:
-            going &= ~((last < np.inf) & (last - seen.E <= tol * last))
+            going &= ~((last < np.inf) & (np.abs(last - seen.E) <= tol * last))
             if not going.any():
                 break
         last, A, Y = seen.E, seen.A, seen.Y

@@ -69,7 +69,7 @@ _ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         Why the best start ended.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where ``X`` had them."""
 
 

@@ -238,7 +238,7 @@ def _iterate(
                 reason = "callback"
                 break
             if settled:
-                if tol > 0 and last - measure.E <= tol * last and not math.isinf(last):
+                if tol > 0 and abs(last - measure.E) <= tol * last < math.inf:
                     reason = "converged"
                     break
                 last = measure.E

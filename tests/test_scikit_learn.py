@@ -1,0 +1,113 @@
+"""scikit-learn conduct: the estimator checks, and the same numbers as its own NMF."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.decomposition import non_negative_factorization
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import ewnmf
+
+CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
+ESTIMATORS = [
+    *(cls(weighting=weighting) for cls in CLASSES for weighting in ("entropy", "fixed", "none")),
+    *(ewnmf.ONMF(method=method) for method in ("soft", "lagrange", "stiefel")),
+    ewnmf.EWNMF(loss="kullback-leibler"),
+    ewnmf.EWNMF(loss="alpha", order="codes-first"),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_estimator_checks(estimator: Any, check: Any) -> None:
+    check(estimator)
+
+
+@pytest.fixture
+def start() -> dict[str, Any]:
+    rng = np.random.default_rng(3)
+    X = rng.random((20, 4)) @ rng.random((4, 15)) + 0.2 * rng.random((20, 15))
+    return {"X": X, "codes": rng.random((20, 4)) + 0.1, "components": rng.random((4, 15)) + 0.1}
+
+
+@pytest.mark.filterwarnings("ignore:Maximum number of iterations:sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("loss", "beta"), [("euclidean", "frobenius"), ("kullback-leibler", "kullback-leibler")])
+@pytest.mark.parametrize("order", ["components-first", "codes-first"])
+def test_unweighted_nmf_is_scikit_learns(start: dict[str, Any], loss: str, beta: str, order: str) -> None:
+    X, codes, components = start["X"], start["codes"], start["components"]
+    options: dict[str, Any] = {"init": "custom", "solver": "mu", "tol": 0, "max_iter": 100, "beta_loss": beta}
+    if order == "components-first":
+        theirs = non_negative_factorization(X.T.copy(), components.T.copy(), codes.T.copy(), n_components=4, **options)
+        expected = theirs[1].T, theirs[0].T
+    else:
+        expected = non_negative_factorization(X, codes.copy(), components.copy(), n_components=4, **options)[:2]
+    mine = ewnmf.factorize(
+        X, 4, loss=loss, weighting="none", codes=codes, components=components, order=order, max_iter=100
+    )
+    np.testing.assert_allclose(mine.codes, expected[0], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(mine.components, expected[1], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("loss", "beta"), [("euclidean", "frobenius"), ("kullback-leibler", "kullback-leibler")])
+def test_reconstruction_err_is_scikit_learns(start: dict[str, Any], loss: str, beta: str) -> None:
+    from sklearn.decomposition import NMF
+
+    X, codes, components = start["X"], start["codes"], start["components"]
+    theirs = NMF(4, init="custom", solver="mu", tol=0, max_iter=50, beta_loss=beta)
+    theirs.fit_transform(X, W=codes.copy(), H=components.copy())
+    mine = ewnmf.NMF(4, init="custom", loss=loss, tol=0, max_iter=50, order="codes-first")
+    mine.fit(X, W=codes, H=components)
+    np.testing.assert_allclose(mine.reconstruction_err_, theirs.reconstruction_err_, rtol=1e-8)
+    np.testing.assert_allclose(mine.components_, theirs.components_, rtol=1e-8, atol=1e-8)
+
+
+def test_works_in_pipelines_and_searches(start: dict[str, Any]) -> None:
+    pipeline = make_pipeline(MinMaxScaler(clip=True), ewnmf.EWNMF(3, tol=0, max_iter=20, random_state=0))
+    search = GridSearchCV(pipeline, {"ewnmf__gamma": [0.01, 1.0], "ewnmf__n_components": [2, 3]}, cv=3)
+    search.fit(start["X"])
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.transform(start["X"]).shape[0] == 20
+
+
+def test_set_output_and_feature_names(start: dict[str, Any]) -> None:
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    names = [f"pixel{i}" for i in range(15)]
+    frame = pd.DataFrame(start["X"], columns=names)
+    model = ewnmf.EWNMF(3, tol=0, max_iter=5, random_state=0).set_output(transform="pandas")
+    codes = model.fit_transform(frame)
+    assert list(codes.columns) == ["ewnmf0", "ewnmf1", "ewnmf2"] == list(model.get_feature_names_out())
+    assert list(model.feature_names_in_) == names
+    assert isinstance(clone(model).set_output(transform="polars").fit_transform(frame), pl.DataFrame)
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.transform(frame[names[::-1]])
+
+
+def test_weights_are_routed_as_metadata(start: dict[str, Any]) -> None:
+    import sklearn
+
+    X = start["X"]
+    A = np.random.default_rng(0).random(X.shape) + 0.1
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ewnmf.NMF(3, weighting="fixed", tol=0, max_iter=10, random_state=0)
+        model.set_fit_request(weights=True).set_transform_request(weights=True)
+        pipeline = make_pipeline(model)
+        pipeline.fit(X, weights=A)
+        direct = ewnmf.NMF(3, weighting="fixed", tol=0, max_iter=10, random_state=0).fit(X, weights=A)
+        np.testing.assert_array_equal(pipeline[-1].components_, direct.components_)
+
+
+def test_warns_only_where_tol_was_not_reached(start: dict[str, Any]) -> None:
+    with pytest.warns(ConvergenceWarning, match="max_iter=3"):
+        ewnmf.NMF(3, max_iter=3, random_state=0).fit(start["X"])
+    ewnmf.NMF(3, max_iter=3, tol=0, random_state=0).fit(start["X"])
+    ewnmf.NMF(3, max_iter=300, tol=1e-2, random_state=0).fit(start["X"])
