@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -194,6 +195,38 @@ def test_objects_as_parameters(X: np.ndarray) -> None:
     np.testing.assert_array_equal(model.components_, named.components_)
     assert model.gamma_ == 0.2
     assert clone(model).get_params()["loss"] == losses.Alpha(0.3)
+
+
+@dataclass(frozen=True)
+class ItakuraSaito(losses.Loss):
+    """``d(x, y) = x/y - ln(x/y) - 1``, with the exponent 1/2 of its auxiliary function."""
+
+    name: ClassVar[str] = "itakura-saito"
+    exponent: ClassVar[float] = 0.5
+
+    def divergence(self, x: Any, y: Any) -> Any:
+        return x / y - np.log(x / y) - 1
+
+    def neg(self, x: Any, y: Any) -> Any:
+        return x / y**2
+
+    def pos(self, x: Any, y: Any) -> Any:
+        return 1 / y
+
+    @property
+    def needs_positive(self) -> bool:
+        return True
+
+
+def test_a_loss_of_ones_own(X: np.ndarray) -> None:
+    model = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma=1.0, tol=0, max_iter=60, random_state=0).fit(X)
+    assert (np.diff(model.loss_curve_) <= 0).all()
+    assert pickle.loads(pickle.dumps(clone(model))).loss == ItakuraSaito()
+    tuned = ewnmf.EWNMF(3, loss=ItakuraSaito(), tol=0, max_iter=60, random_state=0).fit(X)
+    assert 0 < tuned.gamma_ < np.inf
+    np.testing.assert_allclose(model.weights(X).sum(axis=1), 1)
+    with pytest.raises(ValueError, match="X has zeros"):
+        model.fit(np.zeros((4, 3)))
 
 
 def test_hard_onmf_codes_have_one_component(X: np.ndarray) -> None:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from importlib.util import find_spec
 from typing import Any
 
 import joblib
@@ -195,9 +196,8 @@ def _objective(data: np.ndarray) -> float:
     return ewnmf.factorize(data, 3, gamma=0.1, rng=0, max_iter=3, n_jobs=2).objective
 
 
+@pytest.mark.skipif(find_spec("sklearn.callback") is None, reason="scikit-learn has callbacks from version 1.9 on")
 class TestScikitLearnCallbacks:
-    pytest.importorskip("sklearn.callback")
-
     def test_hooks(self) -> None:
         record = _Record()
         ewnmf.EWNMF(3, n_init=2, tol=0, max_iter=4, random_state=0).set_callbacks(record).fit(X)

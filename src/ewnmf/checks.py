@@ -89,8 +89,8 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
         )
     if lowest <= 0 and problem.loss.needs_positive:
         raise ValueError(
-            f"X has zeros, but {problem.loss!r} (alpha <= 0) is infinite there; use alpha > 0, or add a small "
-            "positive number to X."
+            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or add "
+            "a small positive number to X."
         )
 
 

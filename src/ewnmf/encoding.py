@@ -13,7 +13,7 @@ from ewnmf.updates.rule import Array, Block, Facts
 __all__ = ["encode", "weights_of"]
 
 _WIDTH = 32
-"""Points are worked on in blocks of exactly this many, filled up with zeros: matrix products of one shape treat
+"""Points are worked on in blocks of exactly this many, filled up with copies: matrix products of one shape treat
 every column alike, so that a point's bits do not depend on its neighbours."""
 
 
@@ -47,14 +47,14 @@ def encode(
 
 
 def _fill(block: Block) -> Block:
-    """The block with points of zeros added up to the width that all blocks have."""
+    """The block with its first point repeated up to the width that all blocks have."""
     missing = _WIDTH - block.X.shape[1]
     if missing == 0:
         return block
-    X = np.concatenate([block.X.T, np.zeros((missing, block.X.shape[0]), block.X.dtype)]).T
-    P = None if block.P is None else np.concatenate([block.P.T, np.ones_like(X.T[:missing])]).T
-    s = None if block.s is None else np.concatenate([block.s, np.ones(missing, block.s.dtype)])
-    return Block(X, P, s)
+    column = [*range(block.X.shape[1]), *[0] * missing]
+    X = block.X.T[column].T
+    P = None if block.P is None else block.P.T[column].T
+    return Block(X, P, None if block.s is None else block.s[column])
 
 
 def _start(X: Array, W: Array, floor: float) -> Array:

@@ -1,0 +1,71 @@
+"""The package as a whole: what it exports, what importing it costs, and that its docs point to what exists."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+import ewnmf
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_every_public_name_exists() -> None:
+    for name in ewnmf.__all__:
+        assert getattr(ewnmf, name) is not None
+    assert dir(ewnmf) == sorted(ewnmf.__all__)
+
+
+def test_importing_is_lazy() -> None:
+    code = "import sys, ewnmf; print([m for m in ('sklearn', 'scipy', 'matplotlib', 'pooch', 'numba') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_fitting_loads_no_extras() -> None:
+    code = (
+        "import sys, numpy as np, ewnmf; ewnmf.EWNMF(2, tol=0, max_iter=2).fit(np.ones((4, 3)));"
+        "print([m for m in ('matplotlib', 'pooch', 'PIL') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def _named_in(page: str) -> list[str]:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    return sorted(set(re.findall(r"`(ewnmf(?:\.\w+)+)`", text)))
+
+
+@pytest.mark.parametrize("name", _named_in("equations.md"))
+def test_equations_point_to_code(name: str) -> None:
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = import_module(".".join(parts[:cut]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[cut:]:
+            found = getattr(found, attribute)
+        return
+    pytest.fail(f"{name} does not exist")
+
+
+def test_equations_point_to_tests() -> None:
+    text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(tests/\w+\.py)`", text))
+    assert named
+    assert all((ROOT / path).exists() for path in named)
+
+
+def test_all_equations_of_the_paper_are_listed() -> None:
+    text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    listed: set[int] = set()
+    for row in re.findall(r"^\| ([^|]+) \|", text, flags=re.M):
+        for first, last in re.findall(r"\((\d+)\)(?:-\((\d+)\))?", row):
+            listed.update(range(int(first), int(last or first) + 1))
+    assert listed == set(range(1, 29))
