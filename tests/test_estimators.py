@@ -123,7 +123,7 @@ def test_auto_gamma_is_eight_mean_losses_and_shared_by_restarts(X: np.ndarray) -
     answer = ewnmf.factorize(X, 3, max_iter=40, rng=0, callbacks=[tuned.append])
     last = tuned[19]
     mean = np.mean((X - last.codes @ last.components) ** 2)
-    np.testing.assert_allclose(answer.gamma, 8 * mean, rtol=1e-10)
+    assert answer.gamma == pytest.approx(8 * mean, rel=1e-10)
     assert [report.settled for report in tuned] == [False] * 20 + [True] * 20
     assert len(answer.history) == 20
     assert answer.n_iter == 40
@@ -132,6 +132,7 @@ def test_auto_gamma_is_eight_mean_losses_and_shared_by_restarts(X: np.ndarray) -
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 9])
 def test_auto_gamma_with_few_iterations(max_iter: int, X: np.ndarray) -> None:
     model = ewnmf.EWNMF(3, tol=0, max_iter=max_iter, random_state=0).fit(X)
+    assert model.gamma_ is not None
     assert 0 < model.gamma_ < np.inf
     assert np.isfinite(model.objective_)
     assert len(model.loss_curve_) == max(1, max_iter - max(1, max_iter // 2))
@@ -223,6 +224,7 @@ def test_a_loss_of_ones_own(X: np.ndarray) -> None:
     assert (np.diff(model.loss_curve_) <= 0).all()
     assert pickle.loads(pickle.dumps(clone(model))).loss == ItakuraSaito()
     tuned = ewnmf.EWNMF(3, loss=ItakuraSaito(), tol=0, max_iter=60, random_state=0).fit(X)
+    assert tuned.gamma_ is not None
     assert 0 < tuned.gamma_ < np.inf
     np.testing.assert_allclose(model.weights(X).sum(axis=1), 1)
     with pytest.raises(ValueError, match="X has zeros"):

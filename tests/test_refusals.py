@@ -20,7 +20,12 @@ class _Own(losses.Loss):
 
 
 COMBINATIONS = [
-    ("kullback-leibler", "semi-nmf", "none", r"loss='kullback-leibler' cannot .* model='semi-nmf'.* Use loss='euclidean'"),
+    (
+        "kullback-leibler",
+        "semi-nmf",
+        "none",
+        r"loss='kullback-leibler' cannot .* model='semi-nmf'.* Use loss='euclidean'",
+    ),
     ("alpha", "semi-nmf", "entropy", r"loss='alpha' cannot .* model='semi-nmf'.* Use loss='euclidean'"),
     ("alpha", models.Orthogonal("soft"), "none", r"loss='alpha' cannot .* method='soft'.* method='hard'"),
     (_Own(), models.Orthogonal("soft"), "none", r"loss='own' cannot .* method='soft'"),

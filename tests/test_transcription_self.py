@@ -80,18 +80,14 @@ MONOTONE += [
     for of in CODES_AND_COMPONENTS
     for loss in ("euclidean", "kullback-leibler")
 ]
-MONOTONE += [
-    {"model": model, "mixed": mixed} for model in ("semi-nmf", "convex-nmf") for mixed in (False, True)
-]
+MONOTONE += [{"model": model, "mixed": mixed} for model in ("semi-nmf", "convex-nmf") for mixed in (False, True)]
 MONOTONE += [{"model": model, "loss": "alpha", "alpha": 1e-9} for model in ("nmf", "convex-nmf")]
 MONOTONE += [{"model": "convex-nmf", "mixed": True, "shape": (4, 6)}]
 
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
-@pytest.mark.parametrize(
-    "choice", MONOTONE, ids=lambda choice: "-".join(str(part) for part in choice.values())
-)
+@pytest.mark.parametrize("choice", MONOTONE, ids=lambda choice: "-".join(str(part) for part in choice.values()))
 def test_cost_never_rises(choice: dict[str, Any], weighting: str, order: str) -> None:
     choice = dict(choice)
     zero = choice.get("alpha") is None or choice["alpha"] > 0.0
@@ -172,9 +168,7 @@ def stable_divergence(a: float, x: float, y: float) -> float:
     return x / a * ((r - 1.0) - math.expm1(t * math.log(r)) / t)
 
 
-@pytest.mark.parametrize(
-    "a", [-3.0, -0.06, 0.04, 0.05, 0.051, 0.3, 0.5, 0.949, 0.95, 0.99, 1.01, 1.05, 1.051, 3.0]
-)
+@pytest.mark.parametrize("a", [-3.0, -0.06, 0.04, 0.05, 0.051, 0.3, 0.5, 0.949, 0.95, 0.99, 1.01, 1.05, 1.051, 3.0])
 def test_alpha_divergence_agrees_with_its_stable_form(a: float) -> None:
     for x in (0.2, 1.0, 3.0):
         for y in (0.1, 0.9, 5.0):
@@ -239,9 +233,7 @@ def test_one_round_is_the_matrix_formula(matrix_round: Round, choice: dict[str, 
     np.testing.assert_allclose(result.H, H, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize(
-    "choice", [{"model": "nmf"}, {"model": "semi-nmf"}, {"model": "onmf", "method": "hard"}]
-)
+@pytest.mark.parametrize("choice", [{"model": "nmf"}, {"model": "semi-nmf"}, {"model": "onmf", "method": "hard"}])
 def test_attribute_without_weight_keeps_its_components(choice: dict[str, Any]) -> None:
     data = problem()
     data["P"][2] = 0.0
@@ -259,17 +251,11 @@ def test_zero_over_zero_leaves_a_factor_alone() -> None:
 
 
 @pytest.mark.parametrize(("weighting", "mean"), [("none", 1.0), ("fixed", None), ("entropy", 1.0 / M)])
-def test_soft_penalty_is_in_the_objective_at_the_scale_of_the_weights(
-    weighting: str, mean: float | None
-) -> None:
+def test_soft_penalty_is_in_the_objective_at_the_scale_of_the_weights(weighting: str, mean: float | None) -> None:
     data = problem()
     result = run_on(data, model="onmf", method="soft", mu=0.3, lam=0.1, weighting=weighting)
     d = (data["X"] - result.W @ result.H) ** 2
-    cost = (
-        -GAMMA * np.log(np.exp(-d / GAMMA).sum(axis=0)).sum()
-        if weighting == "entropy"
-        else (result.T * d).sum()
-    )
+    cost = -GAMMA * np.log(np.exp(-d / GAMMA).sum(axis=0)).sum() if weighting == "entropy" else (result.T * d).sum()
     penalty = 0.3 * 2.0 * (result.H[0] * result.H[1]).sum() + 0.1 * (result.W**2).sum()
     scale = data["P"].mean() if mean is None else mean
     assert result.history[-1] == pytest.approx(cost + scale * penalty, rel=1e-12)

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ewnmf import datasets, losses, metrics, models, weights
+    from ewnmf import datasets, losses, metrics, models, plots, weights
     from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
     from ewnmf.factorization import Factorization, factorize
 
@@ -25,6 +25,7 @@ __all__ = [
     "losses",
     "metrics",
     "models",
+    "plots",
     "weights",
 ]
 
