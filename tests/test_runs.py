@@ -98,8 +98,8 @@ def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_real_signal_in_the_middle_of_a_run() -> None:
     before = _blas_threads()
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
-        timer.start()
         ewnmf.factorize(np.tile(X, (60, 20)), 5, gamma=0.1, rng=0, max_iter=100_000, n_jobs=2)
     assert _blas_threads() == before
 

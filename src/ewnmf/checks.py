@@ -89,8 +89,8 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
         )
     if lowest <= 0 and problem.loss.needs_positive:
         raise ValueError(
-            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or add "
-            "a small positive number to X."
+            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or "
+            "add a small positive number to X."
         )
 
 
@@ -102,8 +102,8 @@ def _refuse_not_finite(X: Array) -> None:
     missing = int(np.isnan(X).sum())
     if missing:
         raise ValueError(
-            f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number there "
-            "and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
+            f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number "
+            "there and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
         )
     raise ValueError(f"X contains infinity (inf) in {int(np.isinf(X).sum())} entries; replace them by finite values.")
 
