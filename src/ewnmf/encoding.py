@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense
 from ewnmf.kernels import Kernel
 from ewnmf.problem import Problem
@@ -33,7 +34,7 @@ def encode(
     A point starts from codes made of it and ``W`` alone, with uniform weights in the first round, and stops when its
     own ``E`` falls by at most `tol` of itself. Which other points are there, and in which order, changes nothing.
     """
-    kernel = Kernel(problem, problem.rule(facts).encoder(), tiny)
+    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
     H = np.empty((W.shape[1], data.n_points), dtype=W.dtype, order="F")
     cuts = [slice(at, min(at + _WIDTH, data.n_points)) for at in range(0, data.n_points, _WIDTH)]
     with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
@@ -70,24 +71,24 @@ def _encode_block(kernel: Kernel, W: Array, block: Block, max_iter: int, tol: fl
     basis, weighting = (W,), kernel.problem.weighting
     shared = kernel.rule.shared(basis, ())
     H = _start(block.X, W, kernel.rule.floor)
-    A, Y = kernel.weigh(block, H, basis, weighting.start()), None
+    terms = kernel.terms(block, H, basis, kernel.weigh(block, H, basis, weighting.start()))
     last = np.full(H.shape[1], np.inf)
     going = np.ones(H.shape[1], dtype=bool)
     for _ in range(max_iter):
-        moved = kernel.move(block, H, basis, A, shared, Y)
+        moved = kernel.rule.step_codes(block, H, basis, terms, shared)
         np.copyto(H, moved, where=going)
         seen = kernel.see(block, H, basis, weighting)
         if tol > 0:
             going &= ~((last < np.inf) & (np.abs(last - seen.E) <= tol * last))
             if not going.any():
                 break
-        last, A, Y = seen.E, seen.A, seen.Y
+        last, terms = seen.E, seen.terms
     return H
 
 
 def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
     """The effective weights (M x N) of the data under given factors."""
-    kernel = Kernel(problem, problem.rule(facts).encoder(), tiny)
+    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
     with single_threaded_blas():
         for cut in data.cuts():

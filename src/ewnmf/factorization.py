@@ -16,7 +16,7 @@ from ewnmf.encoding import weights_of
 from ewnmf.gamma import SelfTuning
 from ewnmf.init import start_matrices, uniform
 from ewnmf.losses import Loss
-from ewnmf.models import Model
+from ewnmf.models import NMF, Model
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solver import Callback, Interrupted, Solution, solve
@@ -26,6 +26,7 @@ from ewnmf.weights import Entropy, Weighting
 __all__ = ["Factorization", "Settings", "Starts", "draw_start", "factorize", "run"]
 
 Array = NDArray[Any]
+SOLVERS = ("accelerated", "mu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,8 +109,8 @@ class Settings:
     callbacks: Sequence[Callback] = ()
 
     def __post_init__(self) -> None:
-        if self.solver != "mu":
-            raise unknown_name("solver", self.solver, ["mu"])
+        if self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
         checks.check_count("max_iter", self.max_iter)
         checks.check_tol(self.tol)
 
@@ -166,6 +167,11 @@ def draw_start(
 
 def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tune: bool) -> Solution:
     """One run of the core; with `tune` gamma is settled during its first part."""
+    if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
+        raise ValueError(
+            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative updates "
+            "of model='nmf' can be extrapolated. Use solver='mu'."
+        )
     tuner = None
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
@@ -174,6 +180,7 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
         data,
         start,
         order=settings.order,
+        accelerate=settings.solver == "accelerated",
         max_iter=settings.max_iter,
         tol=settings.tol,
         n_jobs=settings.n_jobs,

@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf.problem import Problem
-from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, product
+from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, Terms, product
 from ewnmf.weights import Weighting
 
 __all__ = ["Kernel", "Measure", "Seen", "Swept"]
 
 Float64 = NDArray[np.float64]
+_NOTHING: Array = np.empty(0)
 
 
 class Measure(NamedTuple):
@@ -30,10 +31,9 @@ class Measure(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """A block under given factors: ``Y = W H``, weights ``A``, and every point's ``J*``, ``E`` and loss."""
+    """A block under given factors: its weights and pulls, and every point's ``J*``, ``E`` and loss."""
 
-    Y: Array
-    A: Array
+    terms: Terms
     J: Float64
     E: Float64
     loss: Float64
@@ -66,48 +66,52 @@ class Kernel:
         Y = product(basis[0], H)
         return Y if self.problem.loss.signed else np.maximum(Y, self.tiny, out=Y)
 
-    def see(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Seen:
-        """Weights and objective of a block, Eq. (10), (18), (22) to (25)."""
-        Y = self.reconstruct(basis, H)
+    def evaluate(self, block: Block, Y: Array, weighting: Weighting) -> Seen:
+        """Weights, pulls and objective of a block, Eq. (10), (18), (22) to (25)."""
         D = self.problem.loss.divergence(block.X, Y)
         A, J, E = weighting.evaluate(D, block.P, block.s)
         if block.P is not None:
             D = np.where(block.P > 0, block.P * D, 0)
         loss: Float64 = np.sum(D, axis=0, dtype=np.float64)
+        return Seen(self.pulls(block, Y, A), J, E, loss if block.s is None else loss * block.s)
+
+    def pulls(self, block: Block, Y: Array, A: Array, before: Terms | None = None) -> Terms:
+        """``A * neg`` and ``A * pos``, where the rule asks for them; `before` had the same weights."""
+        if not self.rule.needs_pulls:
+            return Terms(A, _NOTHING, _NOTHING)
+        loss, X = self.problem.loss, block.X
+        return Terms(A, A * loss.neg(X, Y), A * loss.pos(X, Y))
+
+    def see(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Seen:
+        """A block under these factors, with the model's penalty on its codes."""
+        seen = self.evaluate(block, self.reconstruct(basis, H), weighting)
         penalty = self.rule.penalty_codes(H)
-        return Seen(Y, A, J + penalty, E + penalty, loss if block.s is None else loss * block.s)
+        return seen._replace(J=seen.J + penalty, E=seen.E + penalty)
 
     def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
         """The effective weights of a block, without the reconstruction where they do not need it."""
         if weighting.adaptive:
-            return self.see(block, H, basis, weighting).A
+            return self.see(block, H, basis, weighting).terms.A
         return weighting.constant(block.X, block.P, block.s)
 
-    def move(self, block: Block, H: Array, basis: Basis, A: Array, shared: Any, Y: Array | None = None) -> Array:
-        """The codes step under weights ``A``."""
-        if Y is None:
-            Y = self._product_if_needed(basis, H)
-        return self.rule.step_codes(block, H, basis, Y, A, shared)
-
-    def sums(self, block: Block, H: Array, basis: Basis, A: Array, Y: Array | None = None) -> Stats:
-        """What the basis step needs of a block under weights ``A``."""
-        if Y is None:
-            Y = self._product_if_needed(basis, H)
-        return self.rule.stats(block, H, basis, Y, A)
+    def terms(self, block: Block, H: Array, basis: Basis, A: Array, before: Terms | None = None) -> Terms:
+        """Weights ``A`` and the pulls of these factors under them."""
+        if not self.rule.needs_pulls:
+            return Terms(A, _NOTHING, _NOTHING)
+        return self.pulls(block, self.reconstruct(basis, H), A, before)
 
     def sweep_components_first(
         self, block: Block, H: Array, basis: Basis, shared: Any, before: tuple[Basis, Weighting]
     ) -> Swept:
         """H under the weights of the factors `before` the basis moved, then T, then the sums: W, H, T."""
-        H = self.move(block, H, basis, self.weigh(block, H, *before), shared)
+        terms = self.terms(block, H, basis, self.weigh(block, H, *before))
+        H = self.rule.step_codes(block, H, basis, terms, shared)
         seen = self.see(block, H, basis, self.problem.weighting)
-        return Swept(H, self.sums(block, H, basis, seen.A, seen.Y), seen.measure)
+        return Swept(H, self.rule.stats(block, H, basis, seen.terms), seen.measure)
 
     def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
         """T, then H, then the sums under that T: T, H, W. The measure is that of the factors that came in."""
         seen = self.see(block, H, basis, weighting)
-        H = self.move(block, H, basis, seen.A, shared, seen.Y)
-        return Swept(H, self.sums(block, H, basis, seen.A), seen.measure)
-
-    def _product_if_needed(self, basis: Basis, H: Array) -> Array:
-        return self.reconstruct(basis, H) if self.rule.needs_product else np.empty(0)
+        H = self.rule.step_codes(block, H, basis, seen.terms, shared)
+        terms = self.terms(block, H, basis, seen.terms.A, seen.terms)
+        return Swept(H, self.rule.stats(block, H, basis, terms), seen.measure)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense, add_arrays
-from ewnmf.kernels import Kernel, Measure, Swept
+from ewnmf.kernels import Measure, Swept
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
@@ -83,7 +84,7 @@ class _Run:
     def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers) -> None:
         self.data = data
         self.workers = workers
-        self.kernel = Kernel(problem, problem.rule(data.facts(problem)), data.tiny)
+        self.kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
         self.cuts = data.cuts(self.kernel.rule.whole)
         self.basis: Basis
         self.basis, self.H, self.U = self.kernel.rule.prepare(start)
@@ -96,7 +97,7 @@ class _Run:
 
     def reweigh(self, weighting: Weighting) -> None:
         """Go on under another weighting."""
-        self.kernel = Kernel(self.kernel.problem.at(weighting), self.kernel.rule, self.kernel.tiny)
+        self.kernel = replace(self.kernel, problem=self.kernel.problem.at(weighting))
 
     def factors(self) -> Factors:
         return Factors(self.basis, self.H, self.U)
@@ -118,8 +119,8 @@ class _Run:
         weighting = self.weighting.start()
 
         def work(block: Block, H: Array) -> Swept:
-            A = self.kernel.weigh(block, H, self.basis, weighting)
-            return Swept(H, self.kernel.sums(block, H, self.basis, A), Measure())
+            terms = self.kernel.terms(block, H, self.basis, self.kernel.weigh(block, H, self.basis, weighting))
+            return Swept(H, self.kernel.rule.stats(block, H, self.basis, terms), Measure())
 
         return self.sweep(work)[1]
 
@@ -193,6 +194,55 @@ class _Run:
             weighting = self.weighting
         yield self.factors(), self.measure()
 
+    def accelerated(self, max_iter: int, first: str) -> Iterator[tuple[Factors, Measure]]:
+        """T, H, W from points beyond the last ones: ``F *= (F / F_before)^b`` with Nesterov's ``b``.
+
+        A point whose ``E`` lies above that of the one before is given up: the run goes back to the last factors that
+        a plain step reached, whose ``E`` is never higher, and starts to extrapolate anew. Only points that are kept
+        are reported, so ``E`` never rises.
+        """
+        weighting = self.weighting.start()
+        if first == "components-first":
+            self.move_basis(self.start_sums())
+        reached, momentum, last = self.factors(), 1.0, math.inf
+        for number in range(max_iter):
+            basis, at, kernel = self.basis, weighting, self.kernel
+            H, stats, measure = self.sweep(
+                lambda block, H: kernel.sweep_codes_first(block, H, basis, None, at)  # noqa: B023
+            )
+            if number > 0 and measure.E > last:
+                self.basis, self.H, self.U = reached
+                momentum = 1.0
+                continue
+            if number > 0:
+                last = measure.E
+                yield self.factors(), self._with_penalty(measure)
+            self.H = H
+            self.move_basis(stats)
+            if weighting is not self.weighting:
+                weighting, momentum, last = self.weighting, 1.0, math.inf
+            before, reached = reached, self.factors()
+            momentum, step = _next_momentum(momentum)
+            if step > 0:
+                self.H = _beyond(reached.H, before.H, step)
+                self.basis = (_beyond(reached.W, before.W, step),)
+        self.basis, self.H, self.U = reached
+        yield self.factors(), self.measure()
+
+
+def _next_momentum(t: float) -> tuple[float, float]:
+    """Nesterov's sequence: the next ``t`` and the share ``(t - 1) / t_next`` of a step to go beyond it."""
+    following = (1 + math.sqrt(1 + 4 * t * t)) / 2
+    return following, (t - 1) / following
+
+
+def _beyond(now: Array, before: Array, step: float) -> Array:
+    """``now * (now / before) ** step``, the ratio held within [1/5, 5]."""
+    ratio = np.clip(now / before, 0.2, 5.0)
+    ratio **= ratio.dtype.type(step)
+    ratio *= now
+    return ratio
+
 
 _ORDERS = {"components-first": _Run.components_first, "codes-first": _Run.codes_first}
 
@@ -203,6 +253,7 @@ def solve(
     start: Factors,
     *,
     order: str = "components-first",
+    accelerate: bool = False,
     max_iter: int = 300,
     tol: float = 0.0,
     n_jobs: int | None = None,
@@ -214,7 +265,8 @@ def solve(
         raise unknown_name("order", order, _ORDERS)
     with Workers(count_workers(n_jobs)) as workers:
         run = _Run(problem, data, start, workers)
-        return _iterate(run, _ORDERS[order](run, max_iter), tol, tuner, callbacks)
+        iterations = run.accelerated(max_iter, order) if accelerate else _ORDERS[order](run, max_iter)
+        return _iterate(run, iterations, tol, tuner, callbacks)
 
 
 def _iterate(

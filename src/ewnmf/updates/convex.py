@@ -6,7 +6,7 @@ from typing import Any
 
 from ewnmf.losses import Loss
 from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product
 from ewnmf.updates.semi import SemiPlain, SemiWeighted, negative, positive, root_ratio, signed_codes_step
 
 __all__ = ["ConvexKernel", "ConvexMixed", "ConvexNonnegative", "ConvexPlain"]
@@ -50,16 +50,16 @@ class ConvexMixed(Rule):
     ``U *= sqrt((P(C) + (Xp'b + Xn'a)H') / (N(C) + (Xp'a + Xn'b)H'))``; ``H`` as weighted Semi-NMF with ``W = X U``.
     """
 
-    needs_product = False
+    needs_pulls = False
     moves_combinations = True
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The multiplicative step of the codes."""
-        return signed_codes_step(block.X, H, basis[0], A, self.floor)
+        return signed_codes_step(block.X, H, basis[0], terms.A, self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``(A*X)H'``, ``aH'`` and ``bH'`` (M x K)."""
-        _, Vp, Vn = basis
+        A, (_, Vp, Vn) = terms.A, basis
         return (
             product(A * block.X, H.T),
             product(A * product(Vp, H), H.T),
@@ -92,7 +92,7 @@ class ConvexKernel(Rule):
     ``G *= sqrt((P(K)U + G U'N(K)U) / (N(K)U + G U'P(K)U))``.
     """
 
-    needs_product = False
+    needs_pulls = False
     moves_combinations = True
     whole = True
 
@@ -102,14 +102,14 @@ class ConvexKernel(Rule):
         K = facts.gram()
         self.Kp, self.Kn = positive(K), negative(K)
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The step of ``G = H'``."""
         _, KpU, KnU, UKpU, UKnU = basis
         num = KpU.T + product(UKnU, H)
         den = KnU.T + product(UKpU, H)
         return multiply(H, root_ratio(num, den), self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``P(K)G``, ``N(K)G`` (N x K) and ``G'G`` (K x K)."""
         return product(self.Kp, H.T), product(self.Kn, H.T), product(H, H.T)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, Terms, multiply, product
 
 __all__ = ["Multiplicative"]
 
@@ -12,23 +12,19 @@ __all__ = ["Multiplicative"]
 class Multiplicative(Rule):
     """``H *= (W'(A*neg) / W'(A*pos))^e`` and ``W *= ((A*neg)H' / (A*pos)H')^e``."""
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (21), and Eq. (8) where all weights are equal."""
-        return multiply(H, self._ratio(*self._pulls(block, basis[0], Y, A), H), self.floor)
+        W = basis[0]
+        return multiply(H, self._ratio(product(W.T, terms.neg), product(W.T, terms.pos), H), self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``(A*neg)H'`` and ``(A*pos)H'`` (M x K)."""
-        loss, X = self.loss, block.X
-        return product(A * loss.neg(X, Y), H.T), product(A * loss.pos(X, Y), H.T)
+        return product(terms.neg, H.T), product(terms.pos, H.T)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Eq. (20), and Eq. (7) where all weights are equal."""
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.floor),)
-
-    def _pulls(self, block: Block, W: Array, Y: Array, A: Array) -> tuple[Array, Array]:
-        loss, X = self.loss, block.X
-        return product(W.T, A * loss.neg(X, Y)), product(W.T, A * loss.pos(X, Y))
 
     def _ratio(self, num: Array, den: Array, H: Array) -> Array:
         return self.loss.factor(num, den)

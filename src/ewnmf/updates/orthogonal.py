@@ -8,7 +8,7 @@ import numpy as np
 
 from ewnmf.losses import Loss
 from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product
 from ewnmf.updates.semi import root_ratio
 
 __all__ = ["HardCodes", "HardComponents", "Lagrange", "Soft", "Stiefel"]
@@ -36,17 +36,17 @@ def _largest(F: Array, axis: int) -> Array:
 class _Hard(Rule):
     """Rank-one fits: ``sum A d(x, w h)`` is minimised exactly, for every loss that has a closed form of it."""
 
-    needs_product = False
+    needs_pulls = False
     loss: Any
 
     def _fit_codes(self, block: Block, W: Array, A: Array) -> Any:
         parts = zip(self.loss.rank_one_factor(W), self.loss.rank_one_data(block.X), strict=True)
         return self.loss.rank_one(tuple(product(g.T, A * f) for g, f in parts))
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """The sums of a rank-one fit of every attribute to every component (M x K each)."""
         parts = zip(self.loss.rank_one_factor(H), self.loss.rank_one_data(block.X), strict=True)
-        return tuple(product(A * f, g.T) for g, f in parts)
+        return tuple(product(terms.A * f, g.T) for g, f in parts)
 
 
 class HardCodes(_Hard):
@@ -60,9 +60,9 @@ class HardCodes(_Hard):
         """One component for every point."""
         return start._replace(H=_largest(start.H, 0))
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
-        return _choose(self._fit_codes(block, basis[0], A), axis=0)
+        return _choose(self._fit_codes(block, basis[0], terms.A), axis=0)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Every component refitted to its points, and kept where it has none."""
@@ -83,9 +83,9 @@ class HardComponents(_Hard):
         """One component for every attribute."""
         return start._replace(basis=(_largest(start.W, 1),))
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The codes refitted to the attributes of each component, and kept where it has none."""
-        fit = self._fit_codes(block, basis[0], A)
+        fit = self._fit_codes(block, basis[0], terms.A)
         return np.maximum(np.where(fit.defined, fit.h, H), self.floor)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
@@ -145,7 +145,7 @@ class Soft(Multiplicative):
 class _Unweighted(Rule):
     """The plain steps of Eq. (7) and (8) through ``XH'``, ``HH'`` and ``W'W``."""
 
-    needs_product = False
+    needs_pulls = False
     shares_sums = True
 
     def __init__(self, loss: Loss, facts: Facts, *, of: str = "none") -> None:
@@ -157,14 +157,14 @@ class _Unweighted(Rule):
         W = basis[0]
         return product(W.T, stats[0] if self.of == "codes" else W)
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (8), or the method's own step where the codes are to be orthogonal."""
         num = product(basis[0].T, block.X)
         if self.of == "codes":
             return multiply(H, self._orthogonal_ratio(num, self._spread(shared, H)), self.floor)
         return multiply(H, self.loss.factor(num, product(shared, H)), self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``XH'`` (M x K) and ``HH'`` (K x K)."""
         return product(block.X, H.T), product(H, H.T)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ewnmf.losses import Loss
 
-__all__ = ["Array", "Basis", "Block", "Factors", "Facts", "Rule", "Stats", "multiply", "product"]
+__all__ = ["Array", "Basis", "Block", "Factors", "Facts", "Rule", "Stats", "Terms", "multiply", "product"]
 
 Array = NDArray[Any]
 Basis = tuple[Array, ...]
@@ -26,6 +26,14 @@ class Block(NamedTuple):
     X: Array
     P: Array | None = None
     s: Array | None = None
+
+
+class Terms(NamedTuple):
+    """Weights ``A`` of a block and, where a rule asks for them, ``A * neg`` and ``A * pos`` (M x b each)."""
+
+    A: Array
+    neg: Array
+    pos: Array
 
 
 class Factors(NamedTuple):
@@ -73,8 +81,8 @@ class Rule:
     The statistics are additive over points, so that blocks can be summed in any storage.
     """
 
-    needs_product: ClassVar[bool] = True
-    """Whether `step_codes` and `stats` read ``Y = W H``."""
+    needs_pulls: ClassVar[bool] = True
+    """Whether `step_codes` and `stats` read ``A * neg`` and ``A * pos``, which need ``Y = W H``."""
     moves_combinations: ClassVar[bool] = False
     """Whether the basis is ``X U`` and a second sweep moves ``U``."""
     shares_sums: ClassVar[bool] = False
@@ -95,11 +103,11 @@ class Rule:
         """What all blocks need for their codes step, made once from the sums."""
         return None
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The new codes (K x b) of a block."""
         raise NotImplementedError
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """The block's share of the sums."""
         raise NotImplementedError
 

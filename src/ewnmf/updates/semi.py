@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf.losses import Loss
-from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product
 
 __all__ = ["SemiPlain", "SemiWeighted", "negative", "positive", "root_ratio", "signed_codes_step"]
 
@@ -40,7 +40,7 @@ def signed_codes_step(X: Array, H: Array, W: Array, A: Array, floor: float) -> A
 class SemiPlain(Rule):
     """Ding, Li and Jordan: ``W = X H'(HH')^-1``, ``H *= sqrt((P(W'X) + N(W'W)H) / (N(W'X) + P(W'W)H))``."""
 
-    needs_product = False
+    needs_pulls = False
 
     def shared(self, basis: Basis, stats: Stats) -> Array:
         """``W'W`` (K x K)."""
@@ -48,14 +48,14 @@ class SemiPlain(Rule):
         gram: Array = W.T @ W
         return gram
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The multiplicative step of the codes."""
         C, G = product(basis[0].T, block.X), shared
         num = positive(C) + product(negative(G), H)
         den = negative(C) + product(positive(G), H)
         return multiply(H, root_ratio(num, den), self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``XH'`` (M x K) and ``HH'`` (K x K)."""
         return product(block.X, H.T), product(H, H.T)
 
@@ -73,20 +73,20 @@ class SemiWeighted(Rule):
     relative to the system itself, so that it keeps its meaning under every scale of data and weights.
     """
 
-    needs_product = False
+    needs_pulls = False
 
     def __init__(self, loss: Loss, facts: Facts, ridge: float) -> None:
         super().__init__(loss, facts)
         self.ridge = ridge
 
-    def step_codes(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array, shared: Any) -> Array:
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The multiplicative step of the codes."""
-        return signed_codes_step(block.X, H, basis[0], A, self.floor)
+        return signed_codes_step(block.X, H, basis[0], terms.A, self.floor)
 
-    def stats(self, block: Block, H: Array, basis: Basis, Y: Array, A: Array) -> Stats:
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``(A*X)H'`` (M x K) and the upper triangles of ``H diag(A_i) H'`` (M x K(K+1)/2)."""
         k, l = np.triu_indices(H.shape[0])
-        return product(A * block.X, H.T), product(A, (H[k] * H[l]).T)
+        return product(terms.A * block.X, H.T), product(terms.A, (H[k] * H[l]).T)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Exact minimisers of the weighted squares plus the proximal term, row by row."""

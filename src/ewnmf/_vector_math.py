@@ -1,0 +1,190 @@
+"""``exp``, ``expm1`` and ``log`` that the compiler can vectorise, in double and single precision.
+
+``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r| <= ln(2) / 2``.
+``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of `exp` are held within
+the range whose results are normal numbers; arguments of `log` must be normal and positive.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+__all__ = ["SAFE", "exp", "expm1", "log"]
+
+SAFE = {"contract", "nnan", "nsz", "arcp"}
+"""Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
+
+_KINDS = {
+    types.float64: ir.DoubleType(),
+    types.float32: ir.FloatType(),
+    types.int64: ir.IntType(64),
+    types.int32: ir.IntType(32),
+}
+
+
+def _bitcast(source: Any, target: Any) -> Any:
+    @intrinsic
+    def cast(typingctx: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], _KINDS[target])
+
+        return target(source), codegen
+
+    return cast
+
+
+_float64_of = _bitcast(types.int64, types.float64)
+_int64_of = _bitcast(types.float64, types.int64)
+_float32_of = _bitcast(types.int32, types.float32)
+_int32_of = _bitcast(types.float32, types.int32)
+
+_s = np.float32
+_E13, _E12, _E11, _E10, _E9, _E8, _E7, _E6, _E5, _E4, _E3 = (1.0 / math.factorial(k) for k in range(13, 2, -1))
+_S7, _S6, _S5, _S4, _S3, _S2, _S1 = (_s(1.0 / math.factorial(k)) for k in range(7, 0, -1))
+_L10, _L9, _L8, _L7, _L6, _L5, _L4, _L3, _L2, _L1 = (2.0 / (2 * k + 1) for k in range(10, 0, -1))
+_M4, _M3, _M2, _M1, _M0 = (_s(2.0 / (2 * k + 1)) for k in range(4, -1, -1))
+
+_LOG2E, _ROUND, _LOW, _HIGH = 1 / math.log(2), 1.5 * 2.0**52, -708.0, 709.0
+_LN2_HEAD = math.ldexp(math.floor(math.ldexp(math.log(2), 32)), -32)
+_LN2_TAIL = 1.9082149292705877e-10 + (0.6931471803691238 - _LN2_HEAD)
+_LOG2E_S, _ROUND_S, _LOW_S, _HIGH_S = _s(_LOG2E), _s(1.5 * 2.0**23), _s(-87.0), _s(88.0)
+_LN2_HEAD_S = _s(math.ldexp(math.floor(math.ldexp(math.log(2), 9)), -9))
+_LN2_TAIL_S = _s(math.log(2) - float(_LN2_HEAD_S))
+_ONE_S = _s(1)
+_ROOT_HALF_BITS, _ROUND_BITS = (np.float64(v).view(np.int64) for v in (math.sqrt(0.5), 1.5 * 2.0**52))
+_ROOT_HALF_BITS_S, _ROUND_BITS_S = (_s(v).view(np.int32) for v in (math.sqrt(0.5), 1.5 * 2.0**23))
+_LN2, _LN2_S = math.log(2), _s(math.log(2))
+
+
+@njit(fastmath=SAFE, error_model="numpy", inline="always")
+def _parts64(x: float) -> tuple[float, float]:
+    """``2^n`` and ``e^r - 1``; after adding 1.5 * 2^52 the last bits of a number are its nearest integer."""
+    shifted = x * _LOG2E + _ROUND
+    n = shifted - _ROUND
+    r = (x - n * _LN2_HEAD) - n * _LN2_TAIL
+    p = _E13
+    p = p * r + _E12
+    p = p * r + _E11
+    p = p * r + _E10
+    p = p * r + _E9
+    p = p * r + _E8
+    p = p * r + _E7
+    p = p * r + _E6
+    p = p * r + _E5
+    p = p * r + _E4
+    p = p * r + _E3
+    p = p * r + 0.5
+    p = p * r + 1.0
+    return _float64_of((_int64_of(shifted) + np.int64(1023)) << np.int64(52)), p * r
+
+
+@njit(fastmath=SAFE, error_model="numpy", inline="always")
+def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
+    shifted = x * _LOG2E_S + _ROUND_S
+    n = shifted - _ROUND_S
+    r = (x - n * _LN2_HEAD_S) - n * _LN2_TAIL_S
+    p = _S7
+    p = p * r + _S6
+    p = p * r + _S5
+    p = p * r + _S4
+    p = p * r + _S3
+    p = p * r + _S2
+    p = p * r + _ONE_S
+    return _float32_of(np.int32((_int32_of(shifted) + np.int32(127)) << np.int32(23))), p * r
+
+
+def exp(x: Any) -> Any:
+    """``e^x``."""
+    raise NotImplementedError
+
+
+@overload(exp, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
+def _exp(x: Any) -> Any:
+    if x == types.float32:
+
+        def single(x: Any) -> Any:
+            power, grown = _parts32(min(max(x, _LOW_S), _HIGH_S))
+            return power + grown * power
+
+        return single
+
+    def double(x: Any) -> Any:
+        power, grown = _parts64(min(max(x, _LOW), _HIGH))
+        return power + grown * power
+
+    return double
+
+
+def expm1(x: Any) -> Any:
+    """``e^x - 1``, with all its digits near 0."""
+    raise NotImplementedError
+
+
+@overload(expm1, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
+def _expm1(x: Any) -> Any:
+    if x == types.float32:
+
+        def single(x: Any) -> Any:
+            power, grown = _parts32(min(max(x, _LOW_S), _HIGH_S))
+            return grown * power + (power - _ONE_S)
+
+        return single
+
+    def double(x: Any) -> Any:
+        power, grown = _parts64(min(max(x, _LOW), _HIGH))
+        return grown * power + (power - 1.0)
+
+    return double
+
+
+def log(x: Any) -> Any:
+    """``ln x``."""
+    raise NotImplementedError
+
+
+@overload(log, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
+def _log(x: Any) -> Any:
+    if x == types.float32:
+
+        def single(x: Any) -> Any:
+            bits = _int32_of(x)
+            exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
+            m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
+            e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
+            s = (m - _ONE_S) / (m + _ONE_S)
+            z = s * s
+            p = _M4
+            p = p * z + _M3
+            p = p * z + _M2
+            p = p * z + _M1
+            p = p * z + _M0
+            return e * _LN2_S + s * p
+
+        return single
+
+    def double(x: Any) -> Any:
+        bits = _int64_of(x)
+        exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
+        m = _float64_of(bits - (exponent << np.int64(52)))
+        e = _float64_of(exponent + _ROUND_BITS) - _ROUND
+        s = (m - 1.0) / (m + 1.0)
+        z = s * s
+        p = _L10
+        p = p * z + _L9
+        p = p * z + _L8
+        p = p * z + _L7
+        p = p * z + _L6
+        p = p * z + _L5
+        p = p * z + _L4
+        p = p * z + _L3
+        p = p * z + _L2
+        p = p * z + _L1
+        return e * _LN2 + (s * (z * p) + 2.0 * s)
+
+    return double
