@@ -62,7 +62,8 @@ DATA = [
     (X[0], {}, ValueError, r"Expected 2D array"),
     (X[:0], {}, ValueError, r"0 sample"),
     (X[:, :0], {}, ValueError, r"0 feature"),
-    (sparse.csr_array(X), {}, TypeError, r"[Ss]parse"),
+    (sparse.csr_array(-X), {}, ValueError, r"Negative values in data passed to EWNMF"),
+    (sparse.csr_array(np.where(X > 0.5, np.inf, X)), {}, ValueError, r"X contains infinity \(inf\) in \d+ entries"),
     (X + 1j, {}, ValueError, r"Complex"),
 ]
 
@@ -112,7 +113,7 @@ PARAMETERS = [
     ({"init": "custom"}, ValueError, r"init='custom' needs both start factors"),
     ({"init": "nndsvd", "n_components": 7}, ValueError, r"init='nndsvd' needs n_components=7 to be at most"),
     ({"n_init": 0}, ValueError, r"n_init=0 must be an integer of at least 1"),
-    ({"solver": "cd"}, ValueError, r"solver='cd' is not known; use one of 'mu'"),
+    ({"solver": "cd"}, ValueError, r"solver='cd' is not known; use one of 'accelerated', 'mu'"),
     ({"order": "codes"}, ValueError, r"order='codes' is not known.*Did you mean 'codes-first'\?"),
     ({"tol": -1.0}, ValueError, r"tol=-1.0 must be a finite number of at least 0"),
     ({"max_iter": 0}, ValueError, r"max_iter=0 must be an integer of at least 1"),

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
-from ewnmf.blocks import Dense
-from ewnmf.encoding import encode, weights_of
+from ewnmf.blocks import Dense, storage
+from ewnmf.encoding import encode, loss_of, weights_of
 from ewnmf.factorization import Settings, Starts, draw_start, run
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
@@ -136,11 +136,11 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         problem, tune = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = validate_data(self, X, dtype=_FLOATS, ensure_all_finite=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
         checks.check_values(X, problem, type(self).__name__)
         A = checks.check_weights(weights, X, problem)
         starts, n_components = self._checked_starts(starts, problem, X)
-        data = Dense(X.T, None if A is None else A.T)
+        data = storage(X.T, None if A is None else A.T)
         self._facts = replace(data.facts(problem), gram=None)
         self._tiny = data.tiny
         tasks = FitTasks(self, X, n_init, settings.max_iter)
@@ -227,7 +227,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _checked_points(self, X: Any, weights: Any) -> Dense:
         """New points under the fitted model."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, dtype=_FLOATS, ensure_all_finite=False, reset=False)
+        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False, reset=False)
         X = X.astype(self.components_.dtype, copy=False)
         checks.check_values(X, self._fitted_problem, type(self).__name__)
         if not self._facts.signed and X.min() < 0 and self._fitted_problem.model.has_combinations:
@@ -236,7 +236,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 "fit it on data of both signs."
             )
         A = checks.check_weights(weights, X, self._fitted_problem)
-        return Dense(X.T, None if A is None else A.T)
+        return storage(X.T, None if A is None else A.T)
 
     def _encode(self, data: Dense) -> Array:
         return encode(
@@ -331,11 +331,8 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             The score.
         """
         data = self._checked_points(X, weights)
-        Y = np.maximum(
-            self.components_.T @ self._encode(data), -math.inf if self._fitted_problem.loss.signed else self._tiny
-        )
-        D = self._fitted_problem.loss.divergence(data.X, Y)
-        return -float(np.average(D, weights=data.P))
+        H, W = self._encode(data), self.components_.T
+        return -loss_of(self._fitted_problem, W, H, data, tiny=self._tiny, facts=self._facts) / data.mass
 
     @property
     def _n_features_out(self) -> int:
@@ -344,6 +341,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = not self._may_be_negative()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -55,12 +55,12 @@ class FusedKernel(Kernel):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
             P, s = A[:0] if block.P is None else block.P.T, A[0, :0] if block.s is None else block.s
-            passes.weigh_rows(X, Y.T, P, s, compiled, weighting.gamma, limits, A, pulled, J, E, loss)
+            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, weighting.gamma, limits, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
-        A = self._rows(weighting.constant(block.X, block.P, block.s))
+        A = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         passes.measure_rows(X, Y.T, A, compiled, limits, E)
         if isinstance(weighting, Entropy):
-            loss = E * (X.shape[1] if block.P is None else np.sum(block.P, axis=0, dtype=np.float64))
+            loss = E * (block.silent + (X.shape[1] if block.P is None else np.sum(block.P, axis=0, dtype=np.float64)))
         else:
             loss = E
         return Seen(self.pulls(block, Y, A.T), E, E, loss)

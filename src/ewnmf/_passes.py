@@ -222,7 +222,7 @@ def _scale(t, factor):  # type: ignore[no-untyped-def]
 
 
 @njit(**_ROW)
-def weigh_rows(X, Y, P, s, loss, gamma, limits, A, neg, J, E, L):  # type: ignore[no-untyped-def]
+def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):  # type: ignore[no-untyped-def]
     """Entropy weights ``A``, their pulls (where `neg` is not empty) and every row's ``J*``, ``E`` and loss."""
     real = A.dtype.type
     small, limit, tiny, flush = real(limits[0]), real(limits[1]), real(limits[2]), real(limits[3])
@@ -234,13 +234,14 @@ def weigh_rows(X, Y, P, s, loss, gamma, limits, A, neg, J, E, L):  # type: ignor
         _losses(loss, X[j], Y[j], d, small, limit, tiny)
         if prior:
             _hide(d, P[j])
-        lowest = _lowest(d)
+        lowest = _lowest(d) if silent == 0 else real(0)
         _exponentials(d, t, lowest, over_gamma, flush)
         total, L[j] = float(d.size), _sum(d)
         if prior:
             _scale_by(t, P[j])
             total, L[j] = _sum(P[j]), _dot(P[j], d)
-        mass = _sum(t)
+        total += silent
+        mass = _sum(t) + silent
         log_share = np.log(mass / total)
         if mass > 0.5 * total:
             _shortfalls(d, e, lowest, over_gamma)

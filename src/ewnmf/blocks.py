@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers
 from ewnmf.updates.rule import Array, Block, Facts, product
 
-__all__ = ["Dense", "add_arrays", "block_width"]
+__all__ = ["Dense", "Sparse", "add_arrays", "block_width", "storage"]
 
 Answer = TypeVar("Answer")
 
@@ -41,6 +42,7 @@ class Dense:
     P: Array | None = None
     s: Array | None = None
     width: int | None = None
+    silent: int = 0
 
     @property
     def n_points(self) -> int:
@@ -51,7 +53,7 @@ class Dense:
     def mass(self) -> float:
         """The prior weight of all entries, ``sum s P``."""
         weights = np.ones(self.n_points) if self.s is None else self.s
-        columns = self.X.shape[0] if self.P is None else np.sum(self.P, axis=0, dtype=np.float64)
+        columns = self.silent + (self.X.shape[0] if self.P is None else np.sum(self.P, axis=0, dtype=np.float64))
         return float(np.sum(weights * columns, dtype=np.float64))
 
     @property
@@ -68,8 +70,8 @@ class Dense:
             n_points=shape[1],
             floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
             signed=bool(self.X.min() < 0),
-            mean_weight=problem.weighting.mean(shape, self.P, self.s),
-            gram=lambda: product(self.X.T, self.X),
+            mean_weight=problem.weighting.mean((shape[0] + self.silent, shape[1]), self.P, self.s),
+            gram=self.gram,
         )
 
     @property
@@ -85,9 +87,20 @@ class Dense:
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, each of them contiguous in memory."""
-        X = np.asfortranarray(self.X[:, cut])
         P = None if self.P is None else np.asfortranarray(self.P[:, cut])
-        return Block(X, P, None if self.s is None else self.s[cut])
+        return Block(self.points(cut), P, None if self.s is None else self.s[cut], self.silent)
+
+    def points(self, cut: slice) -> Array:
+        """The data of `cut`, dense (M x b)."""
+        return np.asfortranarray(self.X[:, cut])
+
+    def gram(self) -> Array:
+        """``X'X`` (N x N)."""
+        return product(self.X.T, self.X)
+
+    def loud(self, problem: Problem) -> tuple[Dense, Array | None]:
+        """The data without attributes that are zero in every point, and which attributes those are not."""
+        return self, None
 
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""
@@ -96,3 +109,36 @@ class Dense:
             return work(self.block(cut), cut)
 
         return workers.map(on_block, cuts)
+
+
+@dataclass(frozen=True)
+class Sparse(Dense):
+    """Sparse data (M x N, compressed columns): one block at a time is made dense."""
+
+    X: Any
+
+    def points(self, cut: slice) -> Array:
+        """The data of `cut`, dense (M x b)."""
+        dense: Array = self.X[:, cut].toarray(order="F")
+        return dense
+
+    def gram(self) -> Array:
+        """``X'X`` (N x N)."""
+        dense: Array = (self.X.T @ self.X).toarray(order="F")
+        return dense
+
+    def loud(self, problem: Problem) -> tuple[Dense, Array | None]:
+        """Attributes that are zero in every point have a closed form: see `Block.silent`."""
+        heard = np.zeros(self.X.shape[0], dtype=bool)
+        heard[self.X.indices[self.X.data != 0]] = True
+        if heard.all() or not heard.any() or not problem.loss.silent_zeros:
+            return self, None
+        rows = np.flatnonzero(heard)
+        P = None if self.P is None else self.P[rows]
+        X = self.X.tocsr()[rows].tocsc()
+        return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size), rows
+
+
+def storage(X: Any, P: Array | None = None) -> Dense:
+    """The storage for ``X`` (M x N), dense or sparse."""
+    return Sparse(X.tocsc(), P) if issparse(X) else Dense(X, P)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
 from ewnmf.naming import unknown_name
@@ -99,13 +100,14 @@ def _parts(problem: Problem) -> str:
 
 
 def _refuse_not_finite(X: Array) -> None:
-    missing = int(np.isnan(X).sum())
+    values = X.data if issparse(X) else X
+    missing = int(np.isnan(values).sum())
     if missing:
         raise ValueError(
             f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number "
             "there and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
         )
-    raise ValueError(f"X contains infinity (inf) in {int(np.isinf(X).sum())} entries; replace them by finite values.")
+    raise ValueError(f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values.")
 
 
 def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:

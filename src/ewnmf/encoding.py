@@ -11,7 +11,7 @@ from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
 from ewnmf.updates.rule import Array, Block, Facts
 
-__all__ = ["encode", "weights_of"]
+__all__ = ["encode", "loss_of", "weights_of"]
 
 _WIDTH = 32
 """Points are worked on in blocks of exactly this many, filled up with copies: matrix products of one shape treat
@@ -55,7 +55,7 @@ def _fill(block: Block) -> Block:
     column = [*range(block.X.shape[1]), *[0] * missing]
     X = block.X.T[column].T
     P = None if block.P is None else block.P.T[column].T
-    return Block(X, P, None if block.s is None else block.s[column])
+    return Block(X, P, None if block.s is None else block.s[column], block.silent)
 
 
 def _start(X: Array, W: Array, floor: float) -> Array:
@@ -94,3 +94,11 @@ def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float
         for cut in data.cuts():
             A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), problem.weighting)
     return A
+
+
+def loss_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> float:
+    """The sum of the losses of all entries, times their prior weights."""
+    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
+    with single_threaded_blas():
+        blocks = ((data.block(cut), H[:, cut]) for cut in data.cuts())
+        return float(sum(kernel.see(block, codes, (W,), problem.weighting).loss.sum() for block, codes in blocks))

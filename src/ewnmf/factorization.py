@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ewnmf import checks
-from ewnmf.blocks import Dense
+from ewnmf.blocks import Dense, storage
 from ewnmf.encoding import weights_of
 from ewnmf.gamma import SelfTuning
 from ewnmf.init import start_matrices, uniform
@@ -175,10 +175,11 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
     tuner = None
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
-    return solve(
+    heard, rows = data.loud(problem)
+    solution = solve(
         problem,
-        data,
-        start,
+        heard,
+        _restricted(start, rows),
         order=settings.order,
         accelerate=settings.solver == "accelerated",
         max_iter=settings.max_iter,
@@ -187,6 +188,21 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
         tuner=tuner,
         callbacks=settings.callbacks,
     )
+    return _expanded(solution, rows, data.X.shape[0])
+
+
+def _restricted(start: Factors, rows: Array | None) -> Factors:
+    """The start for the attributes `rows` alone."""
+    return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
+
+
+def _expanded(solution: Solution, rows: Array | None, n_attributes: int) -> Solution:
+    """The solution for all attributes: zero where the data is."""
+    if rows is None:
+        return solution
+    W = np.zeros((n_attributes, solution.factors.W.shape[1]), dtype=solution.factors.W.dtype, order="F")
+    W[rows] = solution.factors.W
+    return solution._replace(factors=solution.factors._replace(basis=(W,)))
 
 
 def factorize(
@@ -256,7 +272,7 @@ def factorize(
     given = checks.check_gamma(gamma, weighting)
     problem = Problem.of(loss, model, weighting, gamma=given)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
-    X = check_array(X, dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
     checks.check_values(X, problem, "factorize")
     A = checks.check_weights(weights, X, problem)
     sized = [
@@ -266,7 +282,7 @@ def factorize(
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     start = draw_start(problem, X, K, "random", starts, np.random.default_rng(rng))
-    data = Dense(X.T, None if A is None else A.T)
+    data = storage(X.T, None if A is None else A.T)
     tune = given is None and isinstance(problem.weighting, Entropy)
     try:
         return Factorization.of(run(problem, data, start, settings, tune=tune), data)

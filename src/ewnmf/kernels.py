@@ -69,7 +69,7 @@ class Kernel:
     def evaluate(self, block: Block, Y: Array, weighting: Weighting) -> Seen:
         """Weights, pulls and objective of a block, Eq. (10), (18), (22) to (25)."""
         D = self.problem.loss.divergence(block.X, Y)
-        A, J, E = weighting.evaluate(D, block.P, block.s)
+        A, J, E = weighting.evaluate(D, block.P, block.s, block.silent)
         if block.P is not None:
             D = np.where(block.P > 0, block.P * D, 0)
         loss: Float64 = np.sum(D, axis=0, dtype=np.float64)
@@ -92,7 +92,7 @@ class Kernel:
         """The effective weights of a block, without the reconstruction where they do not need it."""
         if weighting.adaptive:
             return self.see(block, H, basis, weighting).terms.A
-        return weighting.constant(block.X, block.P, block.s)
+        return weighting.constant(block.X, block.P, block.s, block.silent)
 
     def terms(self, block: Block, H: Array, basis: Basis, A: Array, before: Terms | None = None) -> Terms:
         """Weights ``A`` and the pulls of these factors under them."""

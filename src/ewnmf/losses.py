@@ -48,6 +48,8 @@ class Loss:
     err_factor: ClassVar[float] = 2.0
     """``reconstruction_err_ = sqrt(err_factor * sum d)``, as scikit-learn has it."""
     exponent: ClassVar[float] = 1.0
+    silent_zeros: ClassVar[bool] = False
+    """Whether ``d(0, 0) = 0`` and an attribute without any value drives its basis row to 0."""
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``d(x, y) >= 0``."""
@@ -77,6 +79,7 @@ class Euclidean(Loss):
     """``d(x, y) = (x - y)^2``, the loss of Eq. (2) and (10)."""
 
     name: ClassVar[str] = "euclidean"
+    silent_zeros: ClassVar[bool] = True
     signed: ClassVar[bool] = True
     degree: ClassVar[float | None] = 2.0
     err_factor: ClassVar[float] = 1.0
@@ -119,6 +122,7 @@ class KullbackLeibler(Loss):
     """``d(x, y) = x ln(x / y) - x + y``, and ``y`` where ``x = 0``: the loss of Eq. (22)."""
 
     name: ClassVar[str] = "kullback-leibler"
+    silent_zeros: ClassVar[bool] = True
     degree: ClassVar[float | None] = 1.0
 
     def divergence(self, x: Array, y: Array) -> Array:
@@ -172,6 +176,7 @@ class Alpha(Loss):
     alpha: float = 0.5
 
     name: ClassVar[str] = "alpha"
+    silent_zeros: ClassVar[bool] = True
     degree: ClassVar[float | None] = 1.0
 
     def __post_init__(self) -> None:

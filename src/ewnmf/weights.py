@@ -44,13 +44,13 @@ class Weighting:
         """Whether the weights depend on the losses."""
         return False
 
-    def constant(self, X: Array, P: Array | None = None, s: Array | None = None) -> Array:
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """The weights before any loss is known (M x N): ``s * P``."""
         A = np.broadcast_to(np.ones((), X.dtype), X.shape) if P is None else P
         return A if s is None else A * s
 
-    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None) -> Weighed:
-        """Weights and objective of the loss map `D`."""
+    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
+        """Weights and objective of the loss map `D`; `silent` attributes without loss are not in it."""
         A = self.constant(D, P, s)
         value = _column_sums(np.where(A > 0, A * D, 0))
         return Weighed(A, value, value)
@@ -115,12 +115,12 @@ class Entropy(Weighting):
         """Unless gamma is infinite."""
         return not math.isinf(self.gamma)
 
-    def constant(self, X: Array, P: Array | None = None, s: Array | None = None) -> Array:
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """Uniform weights ``s * P / sum P``."""
         if P is None:
-            T = np.broadcast_to(np.asarray(1.0 / X.shape[0], X.dtype), X.shape)
+            T = np.broadcast_to(np.asarray(1.0 / (X.shape[0] + silent), X.dtype), X.shape)
         else:
-            T = (P / np.sum(P, axis=0, dtype=np.float64)).astype(X.dtype, copy=False)
+            T = (P / (np.sum(P, axis=0, dtype=np.float64) + silent)).astype(X.dtype, copy=False)
         return T if s is None else T * s
 
     def start(self) -> Entropy:
@@ -131,20 +131,20 @@ class Entropy(Weighting):
         """``mean(s) / M``: every column of T sums to one."""
         return (1.0 if s is None else float(np.mean(s, dtype=np.float64))) / shape[0]
 
-    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None) -> Weighed:
+    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
-        total = D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64)
+        total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
         if P is not None:
             D = np.where(P > 0, D, np.inf)
-        lowest = D.min(axis=0)
+        lowest = np.zeros(D.shape[1], D.dtype) if silent else D.min(axis=0)
         if math.isinf(self.gamma):
-            T = self.constant(D, P)
+            T = self.constant(D, P, silent=silent)
             J = E = _column_sums(np.where(T > 0, T * D, 0))
         elif self.gamma == 0:
-            T, E = _all_on_the_smallest(D, P, lowest), lowest.astype(np.float64)
+            T, E = _all_on_the_smallest(D, P, lowest, silent), lowest.astype(np.float64)
             J = E
         else:
-            T, E = _softmax(D, P, lowest, total, self.gamma)
+            T, E = _softmax(D, P, lowest, total, self.gamma, silent)
             J = E - self.gamma * np.log(total)
         return Weighed(T, J, E) if s is None else Weighed(T * s, J * s, E * s)
 
@@ -154,13 +154,15 @@ def _column_sums(values: Array) -> Float64:
     return sums
 
 
-def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array) -> Array:
+def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array, silent: int) -> Array:
     share = (D == lowest).astype(D.dtype) if P is None else np.where(D == lowest, P, 0).astype(D.dtype)
-    T: Array = share / share.sum(axis=0)
+    T: Array = share / (share.sum(axis=0) + silent)
     return T
 
 
-def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float) -> tuple[Array, Float64]:
+def _softmax(
+    D: Array, P: Array | None, lowest: Array, total: Any, gamma: float, silent: int
+) -> tuple[Array, Float64]:
     limits = np.finfo(D.dtype)
     with np.errstate(over="ignore"):
         z = (lowest - D) / D.dtype.type(min(max(gamma, float(limits.tiny)), float(limits.max)))
@@ -168,7 +170,7 @@ def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float)
     T[T < _flush_below(D.dtype)] = 0
     if P is not None:
         T *= P
-    mass = T.sum(axis=0)
+    mass = T.sum(axis=0) + silent
     share = mass.astype(np.float64) / total
     log_share = np.log(share)
     if np.any(share > 0.5):

@@ -21,11 +21,15 @@ Stats = tuple[Array, ...]
 
 
 class Block(NamedTuple):
-    """Some points: data ``X`` (M x b), priors ``P`` (M x b) and point weights ``s`` (b), None meaning ones."""
+    """Some points: data ``X`` (M x b), priors ``P`` (M x b) and point weights ``s`` (b), None meaning ones.
+
+    `silent` attributes are left out of ``X``: zero in every point, they cost nothing and only share the weights.
+    """
 
     X: Array
     P: Array | None = None
     s: Array | None = None
+    silent: int = 0
 
 
 class Terms(NamedTuple):

@@ -1,0 +1,18 @@
+"""Hypothesis profiles: ``ci`` draws the same problems every time, ``thorough`` many new ones.
+
+``HYPOTHESIS_PROFILE=thorough pytest tests/test_properties.py`` looks further than the test command does.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+
+settings.register_profile(
+    "ci", max_examples=12, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW
+)
+settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True, suppress_health_check=_SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

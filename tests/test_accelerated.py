@@ -1,0 +1,80 @@
+"""The accelerated solver: lower in the same number of iterations, and never up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ewnmf
+from ewnmf import losses
+
+
+def _damaged(seed: int) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    X = rng.random((40, 4)) @ rng.random((4, 25)) + 0.05 * rng.random((40, 25))
+    X[rng.random(X.shape) < 0.05] = 4.0
+    return X
+
+
+@given(
+    loss=st.sampled_from(["euclidean", "kullback-leibler", *(losses.Alpha(a) for a in (-1.0, 0.0, 0.5, 2.0))]),
+    weighting=st.sampled_from(["none", "fixed", "entropy"]),
+    order=st.sampled_from(["components-first", "codes-first"]),
+    gamma=st.sampled_from([1e-3, 1e-2, 0.1, 1.0, 10.0]),
+    seed=st.integers(0, 1000),
+)
+def test_excess_never_rises(loss: Any, weighting: str, order: str, gamma: float, seed: int) -> None:
+    seen: list[float] = []
+    ewnmf.factorize(
+        _damaged(seed),
+        4,
+        loss=loss,
+        weighting=weighting,
+        gamma=gamma,
+        order=order,
+        solver="accelerated",
+        rng=seed,
+        max_iter=60,
+        callbacks=[lambda report: seen.append(report.excess)],
+    )
+    assert np.max(np.diff(seen)) <= 1e-12 * seen[0]
+
+
+@pytest.mark.parametrize("weighting", ["none", "entropy"])
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler"])
+def test_needs_fewer_iterations(loss: str, weighting: str) -> None:
+    options: dict[str, Any] = {"loss": loss, "weighting": weighting, "gamma": 0.1, "order": "codes-first", "rng": 0}
+    plain = ewnmf.factorize(_damaged(0), 4, max_iter=300, **options)
+    fast = ewnmf.factorize(_damaged(0), 4, max_iter=150, solver="accelerated", **options)
+    assert fast.excess < plain.excess
+
+
+def test_tunes_gamma_and_stops_on_tol() -> None:
+    X = _damaged(1)
+    answer = ewnmf.factorize(X, 4, solver="accelerated", tol=1e-3, rng=0)
+    assert answer.reason == "converged"
+    assert answer.gamma is not None
+    assert (np.diff(answer.history) <= 0).all()
+    assert answer.n_iter > 150
+
+
+def test_final_state_is_what_the_objective_says() -> None:
+    X = _damaged(2)
+    answer = ewnmf.factorize(X, 4, gamma=0.1, solver="accelerated", rng=0, max_iter=37)
+    D = (X - answer.codes @ answer.components) ** 2
+    np.testing.assert_allclose(answer.objective, -0.1 * np.log(np.exp(-D / 0.1).sum(axis=1)).sum(), rtol=1e-10)
+
+
+def test_other_models_are_refused() -> None:
+    for cls in (ewnmf.SemiNMF, ewnmf.ConvexNMF, ewnmf.ONMF):
+        with pytest.raises(ValueError, match=r"solver='accelerated' cannot be combined with model="):
+            cls(2, solver="accelerated").fit(_damaged(0))
+
+
+def test_estimators_take_it() -> None:
+    model = ewnmf.EWNMF(4, solver="accelerated", tol=0, max_iter=50, random_state=0).fit(_damaged(0))
+    assert model.transform(_damaged(0)).shape == (40, 4)

@@ -1,0 +1,202 @@
+"""The compiled passes against the NumPy reference, and the vector mathematics they are made of."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import ewnmf
+from ewnmf import losses, models, weights
+from ewnmf._fused import FusedKernel, kernel_for
+from ewnmf.blocks import Dense
+from ewnmf.kernels import Kernel
+from ewnmf.problem import Problem
+from ewnmf.updates.rule import Block
+
+numba = pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
+
+LOSSES = [losses.Euclidean(), losses.KullbackLeibler()]
+LOSSES += [losses.Alpha(alpha) for alpha in (-2.0, 0.0, 1e-9, 0.03, 0.3, 0.5, 1 - 1e-9, 1.0, 2.0, 4.0)]
+WEIGHTINGS = [weights.Uniform(), weights.Fixed(), *(weights.Entropy(g) for g in (1e-8, 1e-3, 0.1, 10.0, 1e8, np.inf))]
+MODELS = [models.NMF(), models.Orthogonal("hard")]
+
+
+def _pair(problem: Problem, data: Dense) -> tuple[Kernel, FusedKernel]:
+    kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+    assert isinstance(kernel, FusedKernel)
+    return Kernel(kernel.problem, kernel.rule, kernel.tiny), kernel
+
+
+def _problem(rng: np.random.Generator, m: int, n: int, dtype: Any, positive: bool) -> dict[str, Any]:
+    X = rng.random((m, n)) * np.exp(rng.normal(size=(m, n)))
+    if not positive:
+        X[rng.random((m, n)) < 0.2] = 0
+    P = np.where(rng.random((m, n)) < 0.2, 0, rng.random((m, n)))
+    P[rng.integers(m)] = 0.5
+    return {
+        "X": np.asfortranarray(X, dtype=dtype),
+        "P": np.asfortranarray(P, dtype=dtype),
+        "s": (rng.random(n) + 0.1).astype(dtype),
+        "W": np.asfortranarray(rng.random((m, 3)) + 0.01, dtype=dtype),
+        "H": np.asfortranarray(rng.random((3, n)) + 0.01, dtype=dtype),
+    }
+
+
+@given(
+    loss=st.sampled_from(LOSSES),
+    weighting=st.sampled_from(WEIGHTINGS),
+    model=st.sampled_from(MODELS),
+    m=st.integers(1, 70),
+    n=st.integers(1, 40),
+    single=st.booleans(),
+    prior=st.booleans(),
+    points=st.booleans(),
+    silent=st.sampled_from([0, 0, 3]),
+    seed=st.integers(0, 2**20),
+)
+def test_passes_agree_with_the_reference(
+    loss: losses.Loss,
+    weighting: weights.Weighting,
+    model: models.Model,
+    m: int,
+    n: int,
+    single: bool,
+    prior: bool,
+    points: bool,
+    silent: int,
+    seed: int,
+) -> None:
+    dtype = np.float32 if single else np.float64
+    made = _problem(np.random.default_rng(seed), m, n, dtype, loss.needs_positive)
+    problem = Problem(loss, model, weighting)
+    reference, fused = _pair(problem, Dense(made["X"]))
+    block = Block(made["X"], made["P"] if prior else None, made["s"] if points else None, silent)
+    basis, H = (made["W"],), made["H"]
+    expected = reference.see(block, H, basis, weighting)
+    seen = fused.see(block, H, basis, weighting)
+    tolerance = 3e-3 if single else 1e-11
+    for name in ("J", "E", "loss"):
+        mine, theirs = getattr(seen, name), getattr(expected, name)
+        np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max())
+    if single and isinstance(weighting, weights.Entropy) and weighting.gamma < 0.1:
+        return
+    _near(seen.terms.A, expected.terms.A, tolerance)
+    if fused.rule.needs_pulls:
+        _near(seen.terms.neg, expected.terms.neg, tolerance)
+        _near(seen.terms.pos, expected.terms.pos, tolerance)
+        A = np.array(expected.terms.A, order="F")
+        moved = fused.terms(block, 2 * H, basis, A, seen.terms)
+        again = reference.terms(block, 2 * H, basis, A)
+        _near(moved.neg, again.neg, tolerance)
+        _near(moved.pos, again.pos, tolerance)
+
+
+def _near(mine: Any, theirs: Any, tolerance: float) -> None:
+    np.testing.assert_allclose(mine, theirs, rtol=0, atol=tolerance * max(1e-30, np.abs(theirs).max()))
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "strided", "read-only"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 1), (1, 5), (37, 23), (300, 513)])
+def test_layouts_and_threads_give_the_same_bits(layout: str, dtype: Any, shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(4)
+    X = rng.random(shape).astype(dtype)
+    given_as = {
+        "C": X,
+        "F": np.asfortranarray(X),
+        "strided": np.repeat(np.repeat(X, 2, axis=0), 2, axis=1)[::2, ::2],
+        "read-only": X.copy(),
+    }[layout]
+    given_as.setflags(write=layout != "read-only")
+    plain = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=5, n_jobs=1)
+    for n_jobs in (1, 2, 5):
+        answer = ewnmf.factorize(given_as, 2, gamma=0.1, rng=0, max_iter=5, n_jobs=n_jobs)
+        np.testing.assert_array_equal(answer.codes, plain.codes)
+        np.testing.assert_array_equal(answer.components, plain.components)
+        assert answer.codes.dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_vector_mathematics(dtype: Any) -> None:
+    from numba import njit
+
+    from ewnmf import _vector_math as vm
+
+    options = {"fastmath": vm.SAFE, "error_model": "numpy"}
+    exp, expm1, log = vm.exp, vm.expm1, vm.log
+
+    @njit(**options)
+    def all_three(x: Any, y: Any, a: Any, b: Any, c: Any) -> None:
+        for i in range(x.size):
+            a[i], b[i], c[i] = exp(x[i]), expm1(x[i]), log(y[i])
+
+    rng = np.random.default_rng(0)
+    reach = 700 if dtype == np.float64 else 80
+    x = np.concatenate([rng.uniform(-reach, reach, 5000), rng.normal(size=5000) * np.exp(rng.uniform(-30, 0, 5000)), [0]])
+    y = np.concatenate([np.exp(rng.uniform(-reach, reach, 5000)), 1 + 1e-3 * rng.normal(size=5000), [1]])
+    x, y = x.astype(dtype), y.astype(dtype)
+    a, b, c = (np.empty_like(x) for _ in range(3))
+    all_three(x, y, a, b, c)
+    ulp = 3 * float(np.finfo(dtype).eps)
+    exact_x, exact_y = x.astype(np.longdouble), y.astype(np.longdouble)
+    np.testing.assert_allclose(a, np.exp(exact_x), rtol=ulp)
+    np.testing.assert_allclose(b, np.expm1(exact_x), rtol=ulp)
+    np.testing.assert_allclose(c, np.log(exact_y), rtol=ulp, atol=0)
+
+
+def test_extreme_arguments_of_exp_stay_normal() -> None:
+    answer = ewnmf.factorize(np.array([[1e6, 0.0], [0.0, 1e6]]), 1, gamma=1e-8, rng=0, max_iter=20)
+    assert np.isfinite(answer.history).all()
+    assert np.isfinite(answer.weights()).all()
+
+
+def test_own_losses_run_on_the_reference() -> None:
+    class Own(losses.Euclidean):
+        name = "own"
+
+    X = np.random.default_rng(0).random((20, 9))
+    problem = Problem(Own(), models.NMF(), weights.Entropy(0.1))
+    data = Dense(X.T)
+    assert type(kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)) is Kernel
+    mine = ewnmf.factorize(X, 2, loss=Own(), gamma=0.1, rng=0, max_iter=20)
+    np.testing.assert_allclose(mine.codes, ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=20).codes, rtol=1e-9)
+
+
+def test_a_kernel_can_be_given_another_problem() -> None:
+    problem = Problem(losses.Euclidean(), models.NMF(), weights.Entropy(0.1))
+    data = Dense(np.ones((3, 2)))
+    kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+    other = replace(kernel, problem=problem.at(weights.Entropy(1.0)))
+    assert isinstance(kernel, FusedKernel)
+    assert isinstance(other, FusedKernel)
+    assert other.scratch is kernel.scratch
+
+
+_WITHOUT_NUMBA = """
+import sys, warnings
+sys.modules["numba"] = None
+import numpy as np, ewnmf
+X = np.random.default_rng(0).random((30, 8))
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    for _ in range(2):
+        answer = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=30)
+print(len([w for w in caught if "numba is not installed" in str(w.message)]), answer.objective.hex())
+"""
+
+
+def test_without_numba_the_reference_serves_with_one_warning() -> None:
+    done = subprocess.run([sys.executable, "-c", _WITHOUT_NUMBA], capture_output=True, text=True, check=True)
+    count, objective = done.stdout.split()
+    assert count == "1"
+    X = np.random.default_rng(0).random((30, 8))
+    mine = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=30).objective
+    assert float.fromhex(objective) == pytest.approx(mine, rel=1e-12)
