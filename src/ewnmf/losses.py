@@ -192,9 +192,8 @@ class Alpha(Loss):
 
     def divergence(self, x: Array, y: Array) -> Array:
         """With ``r = y / x``, ``t = 1 - a``: ``(x / a) [(r - 1) - expm1(t ln r) / t]``, or its mirror for a < 1/2."""
-        if self.alpha >= 0.5:
-            return _alpha_divergence(x, y, float(self.alpha))
-        return _alpha_divergence(y, x, 1.0 - float(self.alpha))
+        a = float(self.alpha)
+        return _alpha_divergence(x, y, a, 1 - a) if a >= 0.5 else _alpha_divergence(y, x, 1 - a, a)
 
     def neg(self, x: Array, y: Array) -> Array:
         """``(x / y)^a``; near ``a = 0`` ``((x / y)^a - 1) / a``, whose limit is ``ln(x / y)``."""
@@ -294,11 +293,11 @@ def _inverse_box_cox(value: Array, exponent: float) -> Array:
     return np.exp(np.minimum(log, limit))
 
 
-def _alpha_divergence(x: Array, y: Array, a: float) -> Array:
-    """The divergence for ``a >= 1/2``."""
+def _alpha_divergence(x: Array, y: Array, a: float, t: float) -> Array:
+    """The divergence for ``a >= 1/2`` and ``t = 1 - a``, which may be too small to be had from ``a``."""
     there = x > 0
     ratio = np.divide(y, x, out=np.ones_like(y), where=there)
-    d = (y - x) - np.where(there, x * _box_cox(ratio, 1 - a), 0)
+    d = (y - x) - np.where(there, x * _box_cox(ratio, t), 0)
     d /= a
     return np.where(there, np.maximum(d, 0), y / a)
 

@@ -134,13 +134,14 @@ class Entropy(Weighting):
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
         total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
+        if math.isinf(self.gamma):
+            A = self.constant(D, P, s, silent)
+            mean = _column_sums(np.where(A > 0, A * D, 0))
+            return Weighed(A, mean, mean)
         if P is not None:
             D = np.where(P > 0, D, np.inf)
         lowest = np.zeros(D.shape[1], D.dtype) if silent else D.min(axis=0)
-        if math.isinf(self.gamma):
-            T = self.constant(D, P, silent=silent)
-            J = E = _column_sums(np.where(T > 0, T * D, 0))
-        elif self.gamma == 0:
+        if self.gamma == 0:
             T, E = _all_on_the_smallest(D, P, lowest, silent), lowest.astype(np.float64)
             J = E
         else:
