@@ -148,7 +148,8 @@ def test_auto_gamma_where_the_fit_is_exact() -> None:
 def test_restarts_keep_the_best_by_objective(X: np.ndarray) -> None:
     many = ewnmf.NMF(3, n_init=5, **QUICK).fit(X)
     seeds = np.random.RandomState(0).randint(np.iinfo(np.int32).max, size=5)
-    singles = [ewnmf.factorize(X, 3, weighting="none", max_iter=25, rng=seed).objective for seed in seeds]
+    options: dict[str, Any] = {"weighting": "none", "max_iter": 25, "order": "codes-first"}
+    singles = [ewnmf.factorize(X, 3, rng=seed, **options).objective for seed in seeds]
     assert many.objective_ == min(singles)
     assert len(set(singles)) == 5
 
@@ -158,7 +159,7 @@ def test_custom_start_is_used(X: np.ndarray) -> None:
     codes, components = rng.random((45, 3)), rng.random((3, 14))
     model = ewnmf.EWNMF(init="custom", gamma=0.1, tol=0, max_iter=7)
     model.fit(X, W=codes, H=components)
-    direct = ewnmf.factorize(X, 3, gamma=0.1, codes=codes, components=components, max_iter=7)
+    direct = ewnmf.factorize(X, 3, gamma=0.1, codes=codes, components=components, max_iter=7, order="codes-first")
     np.testing.assert_array_equal(model.components_, direct.components)
     np.testing.assert_array_equal(
         model.fit_transform(X, W=codes, H=components), clone(model).fit(X, W=codes, H=components).transform(X)

@@ -130,7 +130,7 @@ def test_vector_mathematics(dtype: Any) -> None:
 
     from ewnmf import _vector_math as vm
 
-    options = {"fastmath": vm.SAFE, "error_model": "numpy"}
+    options: dict[str, Any] = {"fastmath": vm.SAFE, "error_model": "numpy"}
     exp, expm1, log = vm.exp, vm.expm1, vm.log
 
     @njit(**options)
@@ -140,7 +140,9 @@ def test_vector_mathematics(dtype: Any) -> None:
 
     rng = np.random.default_rng(0)
     reach = 700 if dtype == np.float64 else 80
-    x = np.concatenate([rng.uniform(-reach, reach, 5000), rng.normal(size=5000) * np.exp(rng.uniform(-30, 0, 5000)), [0]])
+    x = np.concatenate(
+        [rng.uniform(-reach, reach, 5000), rng.normal(size=5000) * np.exp(rng.uniform(-30, 0, 5000)), [0]]
+    )
     y = np.concatenate([np.exp(rng.uniform(-reach, reach, 5000)), 1 + 1e-3 * rng.normal(size=5000), [1]])
     x, y = x.astype(dtype), y.astype(dtype)
     a, b, c = (np.empty_like(x) for _ in range(3))

@@ -45,11 +45,11 @@ def test_sparse_equals_dense(case: dict[str, Any], order: str, X: np.ndarray) ->
     rng = np.random.default_rng(2)
     codes, components = rng.random((50, 3)) + 0.1, rng.random((3, 30)) + 0.1
     components[:, [0, 7, 29]] = 1e-50
-    start = {"combinations": codes[::-1]} if case.get("model") == "convex-nmf" else {"components": components}
+    start: dict[str, Any] = (
+        {"combinations": codes[::-1]} if case.get("model") == "convex-nmf" else {"components": components}
+    )
     both = [
-        ewnmf.factorize(
-            data, 3, gamma=0.3, max_iter=12, order=order, codes=codes, **start, **options
-        )
+        ewnmf.factorize(data, 3, gamma=0.3, max_iter=12, order=order, codes=codes, **start, **options)
         for data in (X, sparse.csr_array(X))
     ]
     dense, thin = both

@@ -48,7 +48,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
-        order: str = "components-first",
+        order: str = "auto",
         tol: float = 1e-5,
         max_iter: int = 300,
         n_jobs: int | None = None,
@@ -81,14 +81,15 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _settings(self) -> Settings:
         progress = [Progress(label=type(self).__name__)] if self.verbose else []
-        return Settings(self.order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
+        order = self._model().order if self.order == "auto" else self.order
+        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
 
     def fit(self, X: Any, y: Any = None, *, W: Any = None, H: Any = None, weights: Any = None) -> Self:
         """Learn the components of ``X`` (n x m).
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points.
         y : ignored
             For scikit-learn's conventions.
@@ -111,7 +112,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points.
         y : ignored
             For scikit-learn's conventions.
@@ -255,7 +256,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points; which others are there, and in which order, changes nothing.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -276,7 +277,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -318,7 +319,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features)
+        X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points.
         y : ignored
             For scikit-learn's conventions.

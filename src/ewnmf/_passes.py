@@ -1,7 +1,7 @@
 """The elementwise work of a sweep, compiled: from ``Y`` to weights, pulls and objective, row by row.
 
-Rows are points (the core's columns, contiguous in memory). What is computed is defined in `losses` and `weights`; here it is
-only computed faster, and tests compare the two. An empty ``P``, ``s`` or ``A`` stands for ones.
+Rows are points (the core's columns, contiguous in memory). What is computed is defined in `losses` and `weights`; here
+it is only computed faster, and tests compare the two. An empty ``P``, ``s`` or ``A`` stands for ones.
 """
 
 from __future__ import annotations
@@ -14,7 +14,16 @@ from numba.extending import overload
 
 from ewnmf._vector_math import SAFE, exp, expm1, log
 
-__all__ = ["Alpha", "Euclidean", "KullbackLeibler", "LowAlpha", "NearZeroAlpha", "measure_rows", "pull_rows", "weigh_rows"]
+__all__ = [
+    "Alpha",
+    "Euclidean",
+    "KullbackLeibler",
+    "LowAlpha",
+    "NearZeroAlpha",
+    "measure_rows",
+    "pull_rows",
+    "weigh_rows",
+]
 
 
 class Euclidean(NamedTuple):
@@ -52,7 +61,7 @@ _SUM: dict[str, Any] = {**_ROW, "fastmath": {*SAFE, "reassoc"}}
 
 
 @njit(**_SUM)
-def _sum(row):  # type: ignore[no-untyped-def]
+def _sum(row):
     total = 0.0
     for i in range(row.size):
         total += row[i]
@@ -60,7 +69,7 @@ def _sum(row):  # type: ignore[no-untyped-def]
 
 
 @njit(**_SUM)
-def _dot(left, right):  # type: ignore[no-untyped-def]
+def _dot(left, right):
     total = 0.0
     for i in range(left.size):
         total += left[i] * right[i]
@@ -68,7 +77,7 @@ def _dot(left, right):  # type: ignore[no-untyped-def]
 
 
 @njit(**_SUM)
-def _lowest(row):  # type: ignore[no-untyped-def]
+def _lowest(row):
     lowest = row[0]
     for i in range(row.size):
         lowest = min(lowest, row[i])
@@ -76,14 +85,14 @@ def _lowest(row):  # type: ignore[no-untyped-def]
 
 
 @njit(**_ROW)
-def _euclidean_losses(x, y, d):  # type: ignore[no-untyped-def]
+def _euclidean_losses(x, y, d):
     for i in range(x.size):
         e = x[i] - y[i]
         d[i] = e * e
 
 
 @njit(**_ROW)
-def _kl_losses(x, y, d, small, tiny):  # type: ignore[no-untyped-def]
+def _kl_losses(x, y, d, small, tiny):
     zero = d.dtype.type(0)
     for i in range(x.size):
         v = max(y[i], tiny)
@@ -91,7 +100,7 @@ def _kl_losses(x, y, d, small, tiny):  # type: ignore[no-untyped-def]
 
 
 @njit(**_ROW)
-def _alpha_losses(x, y, d, alpha, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _alpha_losses(x, y, d, alpha, small, limit, tiny):
     kind = d.dtype.type
     a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
     for i in range(x.size):
@@ -103,7 +112,7 @@ def _alpha_losses(x, y, d, alpha, small, limit, tiny):  # type: ignore[no-untype
 
 
 @njit(**_ROW)
-def _mirrored_alpha_losses(x, y, d, alpha, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _mirrored_alpha_losses(x, y, d, alpha, small, limit, tiny):
     kind = d.dtype.type
     a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
     for i in range(x.size):
@@ -114,13 +123,13 @@ def _mirrored_alpha_losses(x, y, d, alpha, small, limit, tiny):  # type: ignore[
         d[i] = value if x[i] > zero else v / a
 
 
-def _losses(loss, x, y, d, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _losses(loss, x, y, d, small, limit, tiny):
     """``d(x, y)`` of a row."""
     raise NotImplementedError
 
 
 @overload(_losses, jit_options=_ROW)
-def _losses_of_kind(loss, x, y, d, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _losses_of_kind(loss, x, y, d, small, limit, tiny):
     kind = loss.instance_class
     if kind is Euclidean:
         return lambda loss, x, y, d, small, limit, tiny: _euclidean_losses(x, y, d)
@@ -132,31 +141,31 @@ def _losses_of_kind(loss, x, y, d, small, limit, tiny):  # type: ignore[no-untyp
 
 
 @njit(**_ROW)
-def _scale_by(y, t):  # type: ignore[no-untyped-def]
+def _scale_by(y, t):
     for i in range(t.size):
         y[i] *= t[i]
 
 
 @njit(**_ROW)
-def _times(t, x, out):  # type: ignore[no-untyped-def]
+def _times(t, x, out):
     for i in range(t.size):
         out[i] = t[i] * x[i]
 
 
 @njit(**_ROW)
-def _euclidean_pulls(x, y, t, neg):  # type: ignore[no-untyped-def]
+def _euclidean_pulls(x, y, t, neg):
     _times(t, x, neg)
     _scale_by(y, t)
 
 
 @njit(**_ROW)
-def _kl_pulls(x, y, t, neg, tiny):  # type: ignore[no-untyped-def]
+def _kl_pulls(x, y, t, neg, tiny):
     for i in range(x.size):
         neg[i] = t[i] * (x[i] / max(y[i], tiny))
 
 
 @njit(**_ROW)
-def _alpha_pulls(x, y, t, neg, alpha, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _alpha_pulls(x, y, t, neg, alpha, small, limit, tiny):
     kind = neg.dtype.type
     a, zero = kind(alpha), kind(0)
     for i in range(x.size):
@@ -165,7 +174,7 @@ def _alpha_pulls(x, y, t, neg, alpha, small, limit, tiny):  # type: ignore[no-un
 
 
 @njit(**_ROW)
-def _near_zero_pulls(x, y, t, neg, alpha, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _near_zero_pulls(x, y, t, neg, alpha, small, limit, tiny):
     kind = neg.dtype.type
     a, zero = kind(alpha), kind(0)
     for i in range(x.size):
@@ -174,13 +183,13 @@ def _near_zero_pulls(x, y, t, neg, alpha, small, limit, tiny):  # type: ignore[n
         neg[i] = t[i] * (grown if x[i] > zero else -kind(1) / a)
 
 
-def _pulls(loss, x, y, t, neg, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _pulls(loss, x, y, t, neg, small, limit, tiny):
     """``t * neg`` of a row and, for the Euclidean loss, ``t * pos`` in place of ``y``; else ``pos`` is 1."""
     raise NotImplementedError
 
 
 @overload(_pulls, jit_options=_ROW)
-def _pulls_of_kind(loss, x, y, t, neg, small, limit, tiny):  # type: ignore[no-untyped-def]
+def _pulls_of_kind(loss, x, y, t, neg, small, limit, tiny):
     kind = loss.instance_class
     if kind is Euclidean:
         return lambda loss, x, y, t, neg, small, limit, tiny: _euclidean_pulls(x, y, t, neg)
@@ -194,7 +203,7 @@ def _pulls_of_kind(loss, x, y, t, neg, small, limit, tiny):  # type: ignore[no-u
 
 
 @njit(**_ROW)
-def _hide(d, p):  # type: ignore[no-untyped-def]
+def _hide(d, p):
     """Losses without prior weight count as the largest number."""
     large, zero = d.dtype.type(1e30), p.dtype.type(0)
     for i in range(d.size):
@@ -202,7 +211,7 @@ def _hide(d, p):  # type: ignore[no-untyped-def]
 
 
 @njit(**_ROW)
-def _exponentials(d, t, lowest, over_gamma, flush):  # type: ignore[no-untyped-def]
+def _exponentials(d, t, lowest, over_gamma, flush):
     zero = t.dtype.type(0)
     for i in range(d.size):
         e = exp((lowest - d[i]) * over_gamma)
@@ -210,19 +219,19 @@ def _exponentials(d, t, lowest, over_gamma, flush):  # type: ignore[no-untyped-d
 
 
 @njit(**_ROW)
-def _shortfalls(d, out, lowest, over_gamma):  # type: ignore[no-untyped-def]
+def _shortfalls(d, out, lowest, over_gamma):
     for i in range(d.size):
         out[i] = expm1((lowest - d[i]) * over_gamma)
 
 
 @njit(**_ROW)
-def _scale(t, factor):  # type: ignore[no-untyped-def]
+def _scale(t, factor):
     for i in range(t.size):
         t[i] *= factor
 
 
 @njit(**_ROW)
-def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):  # type: ignore[no-untyped-def]
+def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
     """Entropy weights ``A``, their pulls (where `neg` is not empty) and every row's ``J*``, ``E`` and loss."""
     real = A.dtype.type
     small, limit, tiny, flush = real(limits[0]), real(limits[1]), real(limits[2]), real(limits[3])
@@ -257,7 +266,7 @@ def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):  # typ
 
 
 @njit(**_ROW)
-def measure_rows(X, Y, A, loss, limits, L):  # type: ignore[no-untyped-def]
+def measure_rows(X, Y, A, loss, limits, L):
     """``sum A d`` of every row under given weights."""
     real = Y.dtype.type
     small, limit, tiny = real(limits[0]), real(limits[1]), real(limits[2])
@@ -268,7 +277,7 @@ def measure_rows(X, Y, A, loss, limits, L):  # type: ignore[no-untyped-def]
 
 
 @njit(**_ROW)
-def pull_rows(X, Y, A, loss, limits, neg):  # type: ignore[no-untyped-def]
+def pull_rows(X, Y, A, loss, limits, neg):
     """``A * neg`` and, for the Euclidean loss, ``A * pos`` in place of ``Y``; without `neg` only the latter."""
     real = Y.dtype.type
     small, limit, tiny = real(limits[0]), real(limits[1]), real(limits[2])

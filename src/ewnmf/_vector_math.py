@@ -1,8 +1,8 @@
 """``exp``, ``expm1`` and ``log`` that the compiler can vectorise, in double and single precision.
 
-``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r| <= ln(2) / 2``.
-``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of `exp` are held within
-the range whose results are normal numbers; arguments of `log` must be normal and positive.
+``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r|`` up to
+``ln(2) / 2``. ``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of
+`exp` are held within the range whose results are normal numbers; arguments of `log` must be normal and positive.
 """
 
 from __future__ import annotations

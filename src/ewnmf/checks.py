@@ -107,7 +107,9 @@ def _refuse_not_finite(X: Array) -> None:
             f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number "
             "there and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
         )
-    raise ValueError(f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values.")
+    raise ValueError(
+        f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values."
+    )
 
 
 def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:

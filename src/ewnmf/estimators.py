@@ -34,10 +34,13 @@ _PARAMETERS = """n_components : int or "auto", default="auto"
         ``"random"`` is uniform on [0.1, 1.1], as in the paper.
     n_init : int, default=1
         Number of starts; the one with the lowest objective is kept.
-    solver : {"mu"}, default="mu"
-        Multiplicative updates.
-    order : {"components-first", "codes-first"}, default="components-first"
-        Which factor moves first in an iteration.
+    solver : {"mu", "accelerated"}, default="mu"
+        ``"mu"``: the paper's multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from extrapolated
+        points, which needs about a quarter of the iterations for the same objective. It goes lower than ``"mu"`` ever
+        does; at small gamma that is not always good for clustering, so it is not the default.
+    order : {"auto", "components-first", "codes-first"}, default="auto"
+        Which factor moves first in an iteration. ``"auto"`` is ``"codes-first"`` for `EWNMF` and `NMF`, which needs one
+        pass less over the data and leads to the same solutions, and ``"components-first"`` for the others.
     tol : float, default=1e-5
         Stop when an iteration lowers the objective by at most this share of its distance to its bound; 0 runs all
         iterations.
@@ -123,7 +126,7 @@ class EWNMF(Factorizer):
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
-        order: str = "components-first",
+        order: str = "auto",
         tol: float = 1e-5,
         max_iter: int = 300,
         n_jobs: int | None = None,
@@ -288,7 +291,7 @@ class ONMF(Factorizer):
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
-        order: str = "components-first",
+        order: str = "auto",
         tol: float = 1e-5,
         max_iter: int = 300,
         n_jobs: int | None = None,

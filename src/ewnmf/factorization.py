@@ -169,8 +169,8 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
     """One run of the core; with `tune` gamma is settled during its first part."""
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
-            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative updates "
-            "of model='nmf' can be extrapolated. Use solver='mu'."
+            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
+            "updates of model='nmf' can be extrapolated. Use solver='mu'."
         )
     tuner = None
     if tune:
@@ -232,8 +232,8 @@ def factorize(
 
     Parameters
     ----------
-    X : array-like of shape (n, m)
-        Rows are points, columns attributes.
+    X : array-like or sparse matrix of shape (n, m)
+        Rows are points, columns attributes. Sparse data is made dense one block at a time.
     n_components : int or "auto"
         K; ``"auto"`` takes it from a given start, else m.
     loss : {"euclidean", "kullback-leibler", "alpha"} or Loss
@@ -251,8 +251,8 @@ def factorize(
         The weights of ``weighting="fixed"``; ones where not given.
     order : {"components-first", "codes-first"}
         Which factor moves first.
-    solver : {"mu"}
-        Multiplicative updates.
+    solver : {"mu", "accelerated"}
+        The paper's multiplicative updates, or the same from extrapolated points (``model="nmf"`` only).
     max_iter : int
         Iterations at the most.
     tol : float

@@ -29,6 +29,8 @@ class Model:
     """Whether components may be negative."""
     has_combinations: ClassVar[bool] = False
     """Whether the basis is ``X U``."""
+    order: ClassVar[str] = "components-first"
+    """Which factor moves first, where nothing else is asked for."""
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Refuse what is not defined, naming both parts and what would work."""
@@ -47,6 +49,7 @@ class NMF(Model):
     """``X ~ W H`` with ``W, H >= 0``, Eq. (1)."""
 
     name: ClassVar[str] = "nmf"
+    order: ClassVar[str] = "codes-first"
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Multiplicative updates."""

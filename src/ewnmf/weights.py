@@ -161,9 +161,7 @@ def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array, silent: int) 
     return T
 
 
-def _softmax(
-    D: Array, P: Array | None, lowest: Array, total: Any, gamma: float, silent: int
-) -> tuple[Array, Float64]:
+def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float, silent: int) -> tuple[Array, Float64]:
     limits = np.finfo(D.dtype)
     with np.errstate(over="ignore"):
         z = (lowest - D) / D.dtype.type(min(max(gamma, float(limits.tiny)), float(limits.max)))
