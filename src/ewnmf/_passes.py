@@ -56,7 +56,16 @@ class NearZeroAlpha(NamedTuple):
     alpha: float
 
 
-_ROW: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": True}
+def can_cache() -> bool:
+    """Whether Numba finds a folder for its machine code; without one every process compiles anew."""
+    try:
+        njit(cache=True)(can_cache)
+    except RuntimeError:
+        return False
+    return True
+
+
+_ROW: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": can_cache()}
 _SUM: dict[str, Any] = {**_ROW, "fastmath": {*SAFE, "reassoc"}}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
@@ -266,7 +267,18 @@ def solve(
     with Workers(count_workers(n_jobs)) as workers:
         run = _Run(problem, data, start, workers)
         iterations = run.accelerated(max_iter, order) if accelerate else _ORDERS[order](run, max_iter)
-        return _iterate(run, iterations, tol, tuner, callbacks)
+        with nullcontext() if callbacks else single_threaded_blas():
+            return _iterate(run, _limited(iterations), tol, tuner, callbacks)
+
+
+def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
+    """The same iterations with BLAS at one thread within each of them, and as it was in between."""
+    while True:
+        with single_threaded_blas():
+            item = next(iterations, None)
+        if item is None:
+            return
+        yield item
 
 
 def _iterate(
