@@ -131,12 +131,12 @@ def test_vector_mathematics(dtype: Any) -> None:
     from ewnmf import _vector_math as vm
 
     options: dict[str, Any] = {"fastmath": vm.SAFE, "error_model": "numpy"}
-    exp, expm1, log = vm.exp, vm.expm1, vm.log
+    exp, expm1, log_ratio, one = vm.exp, vm.expm1, vm.log_ratio, dtype(1)
 
     @njit(**options)
     def all_three(x: Any, y: Any, a: Any, b: Any, c: Any) -> None:
         for i in range(x.size):
-            a[i], b[i], c[i] = exp(x[i]), expm1(x[i]), log(y[i])
+            a[i], b[i], c[i] = exp(x[i]), expm1(x[i]), log_ratio(y[i], one)
 
     rng = np.random.default_rng(0)
     reach = 700 if dtype == np.float64 else 80

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from ewnmf._vector_math import SAFE, exp, expm1, log
+from ewnmf._vector_math import SAFE, exp, expm1, log_ratio
 
 __all__ = [
     "Alpha",
@@ -105,7 +105,7 @@ def _kl_losses(x, y, d, small, tiny):
     zero = d.dtype.type(0)
     for i in range(x.size):
         v = max(y[i], tiny)
-        d[i] = max(x[i] * log(max(x[i] / v, small)) - x[i] + v, zero)
+        d[i] = max((v - x[i]) - x[i] * log_ratio(v, max(x[i], small)), zero)
 
 
 @njit(**_ROW)
@@ -114,7 +114,7 @@ def _alpha_losses(x, y, d, alpha, small, limit, tiny):
     a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
     for i in range(x.size):
         v = max(y[i], tiny)
-        r = log(v / max(x[i], small))
+        r = log_ratio(v, max(x[i], small))
         grown = r if t == zero else expm1(min(t * r, limit)) / t
         value = max(((v - x[i]) - x[i] * grown) / a, zero)
         d[i] = value if x[i] > zero else v / a
@@ -126,7 +126,7 @@ def _mirrored_alpha_losses(x, y, d, alpha, small, limit, tiny):
     a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
     for i in range(x.size):
         v = max(y[i], tiny)
-        r = log(max(x[i] / v, small))
+        r = log_ratio(max(x[i], small), v)
         grown = r if a == zero else expm1(min(a * r, limit)) / a
         value = max(((x[i] - v) - v * grown) / t, zero)
         d[i] = value if x[i] > zero else v / a
@@ -178,7 +178,7 @@ def _alpha_pulls(x, y, t, neg, alpha, small, limit, tiny):
     kind = neg.dtype.type
     a, zero = kind(alpha), kind(0)
     for i in range(x.size):
-        power = exp(min(a * log(max(x[i] / max(y[i], tiny), small)), limit))
+        power = exp(min(a * log_ratio(max(x[i], small), max(y[i], tiny)), limit))
         neg[i] = t[i] * (power if x[i] > zero else zero)
 
 
@@ -187,7 +187,7 @@ def _near_zero_pulls(x, y, t, neg, alpha, small, limit, tiny):
     kind = neg.dtype.type
     a, zero = kind(alpha), kind(0)
     for i in range(x.size):
-        r = log(max(x[i] / max(y[i], tiny), small))
+        r = log_ratio(max(x[i], small), max(y[i], tiny))
         grown = r if a == zero else expm1(min(a * r, limit)) / a
         neg[i] = t[i] * (grown if x[i] > zero else -kind(1) / a)
 

@@ -1,8 +1,8 @@
-"""``exp``, ``expm1`` and ``log`` that the compiler can vectorise, in double and single precision.
+"""``exp``, ``expm1`` and the log of a ratio that the compiler can vectorise, in double and single precision.
 
 ``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r|`` up to
 ``ln(2) / 2``. ``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of
-`exp` are held within the range whose results are normal numbers; arguments of `log` must be normal and positive.
+`exp` are held within the range whose results are normal numbers; ratios must be normal and positive.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["SAFE", "exp", "expm1", "log"]
+__all__ = ["SAFE", "exp", "expm1", "log_ratio"]
 
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
+
+_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy"}
 
 _KINDS = {
     types.float64: ir.DoubleType(),
@@ -104,7 +106,7 @@ def exp(x: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(exp, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
+@overload(exp, inline="always", jit_options=_OPTIONS)
 def _exp(x: Any) -> Any:
     if x == types.float32:
 
@@ -126,7 +128,7 @@ def expm1(x: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(expm1, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
+@overload(expm1, inline="always", jit_options=_OPTIONS)
 def _expm1(x: Any) -> Any:
     if x == types.float32:
 
@@ -143,21 +145,22 @@ def _expm1(x: Any) -> Any:
     return double
 
 
-def log(x: Any) -> Any:
-    """``ln x``."""
+def log_ratio(y: Any, x: Any) -> Any:
+    """``ln(y / x)``, with the digits of ``y - x`` where the two are close."""
     raise NotImplementedError
 
 
-@overload(log, inline="always", jit_options={"fastmath": SAFE, "error_model": "numpy"})
-def _log(x: Any) -> Any:
-    if x == types.float32:
+@overload(log_ratio, inline="always", jit_options=_OPTIONS)
+def _log_ratio(y: Any, x: Any) -> Any:
+    if y == types.float32:
 
-        def single(x: Any) -> Any:
-            bits = _int32_of(x)
+        def single(y: Any, x: Any) -> Any:
+            bits = _int32_of(y / x)
             exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
             m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
             e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
-            s = (m - _ONE_S) / (m + _ONE_S)
+            close = exponent == np.int32(0)
+            s = (y - x if close else m - _ONE_S) / (y + x if close else m + _ONE_S)
             z = s * s
             p = _M4
             p = p * z + _M3
@@ -168,12 +171,13 @@ def _log(x: Any) -> Any:
 
         return single
 
-    def double(x: Any) -> Any:
-        bits = _int64_of(x)
+    def double(y: Any, x: Any) -> Any:
+        bits = _int64_of(y / x)
         exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
         m = _float64_of(bits - (exponent << np.int64(52)))
         e = _float64_of(exponent + _ROUND_BITS) - _ROUND
-        s = (m - 1.0) / (m + 1.0)
+        close = exponent == np.int64(0)
+        s = (y - x if close else m - 1.0) / (y + x if close else m + 1.0)
         z = s * s
         p = _L10
         p = p * z + _L9

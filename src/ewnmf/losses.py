@@ -127,8 +127,7 @@ class KullbackLeibler(Loss):
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``x ln(x / y) - x + y``."""
-        ratio = _ratio(x, y, 1.0)
-        d: Array = x * np.log(ratio, out=np.zeros_like(ratio), where=ratio > 0) - x + y
+        d: Array = (y - x) - x * _log_ratio(y, x)
         return np.maximum(d, 0, out=d)
 
     def neg(self, x: Array, y: Array) -> Array:
@@ -276,10 +275,23 @@ def _capped_power(base: Array, exponent: float) -> Array:
     return np.minimum(power, _cap(power.dtype), out=power)
 
 
+def _log_ratio(y: Array, x: Array) -> Array:
+    """``ln(y / x)`` with the digits of ``y - x`` where the two are close, and 0 where ``x = 0``."""
+    there = x > 0
+    ratio = np.divide(y, x, out=np.ones_like(y), where=there)
+    apart = np.divide(y - x, x, out=np.zeros_like(y), where=there)
+    with np.errstate(divide="ignore"):
+        return np.where(np.abs(apart) < 0.4, np.log1p(np.maximum(apart, -0.5)), np.log(ratio))
+
+
 def _box_cox(base: Array, exponent: float) -> Array:
     """``(base^e - 1) / e``, and ``ln(base)`` at ``e = 0``."""
     with np.errstate(divide="ignore"):
-        log = np.log(base)
+        return _grown(np.log(base), exponent)
+
+
+def _grown(log: Array, exponent: float) -> Array:
+    """``(exp(e log) - 1) / e``, and `log` at ``e = 0``."""
     if exponent == 0:
         return log
     limit = math.log(_cap(log.dtype))
@@ -296,8 +308,7 @@ def _inverse_box_cox(value: Array, exponent: float) -> Array:
 def _alpha_divergence(x: Array, y: Array, a: float, t: float) -> Array:
     """The divergence for ``a >= 1/2`` and ``t = 1 - a``, which may be too small to be had from ``a``."""
     there = x > 0
-    ratio = np.divide(y, x, out=np.ones_like(y), where=there)
-    d = (y - x) - np.where(there, x * _box_cox(ratio, t), 0)
+    d = (y - x) - x * _grown(_log_ratio(y, x), t)
     d /= a
     return np.where(there, np.maximum(d, 0), y / a)
 
