@@ -80,7 +80,7 @@ class FusedKernel(Kernel):
 
     def _rows(self, A: Array) -> Array:
         """Weights with their rows contiguous; constant ones are written out."""
-        if A.T.flags.c_contiguous:
+        if A.T.flags.c_contiguous and A.flags.writeable:
             return A.T
         rows = self.scratch.take("A", (A.shape[1], A.shape[0]), A.dtype)
         rows[...] = A.T

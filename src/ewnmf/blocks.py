@@ -34,6 +34,12 @@ def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tup
     return total
 
 
+def _writable(part: Array) -> Array:
+    """The columns of `part` contiguous, copied where they are not or cannot be written: one layout for all passes."""
+    block = np.asfortranarray(part)
+    return block if block.flags.writeable else block.copy(order="F")
+
+
 @dataclass(frozen=True)
 class Dense:
     """Data in memory: ``X`` (M x N, columns are points), priors ``P`` (M x N) and point weights ``s`` (N)."""
@@ -68,7 +74,8 @@ class Dense:
         return Facts(
             n_attributes=shape[0],
             n_points=shape[1],
-            floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
+            floor=max(1e-60, 100 * float(limits.tiny)),
+            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
             signed=bool(self.X.min() < 0),
             mean_weight=problem.weighting.mean((shape[0] + self.silent, shape[1]), self.P, self.s),
             gram=self.gram,
@@ -87,12 +94,12 @@ class Dense:
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, each of them contiguous in memory."""
-        P = None if self.P is None else np.asfortranarray(self.P[:, cut])
+        P = None if self.P is None else _writable(self.P[:, cut])
         return Block(self.points(cut), P, None if self.s is None else self.s[cut], self.silent)
 
     def points(self, cut: slice) -> Array:
         """The data of `cut`, dense (M x b)."""
-        return np.asfortranarray(self.X[:, cut])
+        return _writable(self.X[:, cut])
 
     def gram(self) -> Array:
         """``X'X`` (N x N)."""

@@ -24,6 +24,10 @@ _NEAR = 0.05
 the plain forms lose at most 1 / 0.05 units in the last place."""
 
 
+_UNFIT = 1e150
+"""A rank-one sum from here on comes from an entry that is as good as 0 where the data is not: no fit at all."""
+
+
 class RankOne(NamedTuple):
     """The best ``h >= 0`` for ``sum A d(x, w h)``, its cost up to a constant, and where it is determined."""
 
@@ -229,7 +233,7 @@ class Alpha(Loss):
             return one * _capped_power(safe, 1 - a), -w * _box_cox(safe, -a), w, one
         if abs(1 - a) < _NEAR:
             return one * _box_cox(safe, 1 - a), one, w, one
-        return one * _capped_power(safe, 1 - a), w, one
+        return one * _capped_power(safe, 1 - a, 1e100 * _UNFIT), w, one
 
     def rank_one(self, sums: tuple[Array, ...]) -> RankOne:
         """``h = [sum A x^a w^(1-a) / sum A w]^(1/a)``, of cost ``(h sum A w - sum A x) / (a - 1)``."""
@@ -243,7 +247,8 @@ class Alpha(Loss):
             power, total_w, total_x = sums
             h = np.where(power > 0, _capped_power(_ratio(power, total_w, 1.0), 1 / a), 0)
         h = np.where(total_w > 0, h, 0)
-        return RankOne(h, (h * total_w - total_x) / (a - 1), total_w > 0)
+        known = (total_w > 0) & (np.abs(sums[0]) < _UNFIT)
+        return RankOne(h, (h * total_w - total_x) / (a - 1), known)
 
     def _rank_one_near_one(self, excess: Array, total_w: Array, total_x: Array) -> RankOne:
         """With ``t = 1 - a`` and ``sum A x^a w^t = sum A x + t * excess``, nothing cancels as ``t`` goes to 0."""
@@ -268,11 +273,11 @@ def _cap(dtype: Any) -> float:
     return float(np.sqrt(np.finfo(dtype).max))
 
 
-def _capped_power(base: Array, exponent: float) -> Array:
+def _capped_power(base: Array, exponent: float, cap: float | None = None) -> Array:
     """``base ** exponent``, held below the square root of the largest number so that its sums stay finite."""
     with np.errstate(over="ignore", divide="ignore"):
         power = base**exponent
-    return np.minimum(power, _cap(power.dtype), out=power)
+    return np.minimum(power, _cap(power.dtype) if cap is None else cap, out=power)
 
 
 def _log_ratio(y: Array, x: Array) -> Array:

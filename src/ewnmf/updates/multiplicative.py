@@ -24,7 +24,7 @@ class Multiplicative(Rule):
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Eq. (20), and Eq. (7) where all weights are equal."""
         W, (num, den) = basis[0], stats
-        return (multiply(W, self._basis_ratio(num, den, W), self.floor),)
+        return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
 
     def _ratio(self, num: Array, den: Array, H: Array) -> Array:
         return self.loss.factor(num, den)

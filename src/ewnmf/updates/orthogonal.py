@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,12 @@ def _choose(fit: Any, axis: int) -> Array:
     return _only(fit.h, best, axis)
 
 
+def _norms(F: Array, axis: int) -> Array:
+    """Euclidean norms in double precision, and 1 where there is nothing."""
+    norm = np.linalg.norm(F.astype(np.float64, copy=False), axis=axis)
+    return np.where(norm > 0, norm, 1)
+
+
 def _largest(F: Array, axis: int) -> Array:
     """Keep only the largest entry along `axis`, the first of equals."""
     best = np.expand_dims(np.argmax(F, axis=axis), axis)
@@ -40,13 +47,22 @@ class _Hard(Rule):
     loss: Any
 
     def _fit_codes(self, block: Block, W: Array, A: Array) -> Any:
-        parts = zip(self.loss.rank_one_factor(W), self.loss.rank_one_data(block.X), strict=True)
-        return self.loss.rank_one(tuple(product(g.T, A * f) for g, f in parts))
+        return self._fit(tuple(product(g.T, f) for g, f in self._parts(W, block.X, A)), W.dtype)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """The sums of a rank-one fit of every attribute to every component (M x K each)."""
-        parts = zip(self.loss.rank_one_factor(H), self.loss.rank_one_data(block.X), strict=True)
-        return tuple(product(terms.A * f, g.T) for g, f in parts)
+        return tuple(product(f, g.T) for g, f in self._parts(H, block.X, terms.A))
+
+    def _parts(self, factor: Array, X: Array, A: Array) -> Iterator[tuple[Array, Array]]:
+        """The two sides of every sum, in double precision: powers leave the range of single precision."""
+        in_factor = self.loss.rank_one_factor(factor.astype(np.float64, copy=False))
+        in_data = self.loss.rank_one_data(X.astype(np.float64, copy=False))
+        return ((g, A * f) for g, f in zip(in_factor, in_data, strict=True))
+
+    def _fit(self, sums: Stats, dtype: Any) -> Any:
+        fit = self.loss.rank_one(sums)
+        largest = float(np.finfo(dtype).max) ** 0.5
+        return fit._replace(h=np.minimum(fit.h, largest).astype(dtype, copy=False))
 
 
 class HardCodes(_Hard):
@@ -66,14 +82,14 @@ class HardCodes(_Hard):
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Every component refitted to its points, and kept where it has none."""
-        fit = self.loss.rank_one(stats)
-        return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.floor),)
+        fit = self._fit(stats, basis[0].dtype)
+        return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.basis_floor),)
 
     def finish(self, factors: Factors) -> Factors:
         """Rows of ``H`` with norm one (rows of components without points stay 0)."""
-        norm = np.linalg.norm(factors.H, axis=1)
-        norm = np.where(norm > 0, norm, 1)
-        return factors._replace(basis=(factors.W * norm,), H=factors.H / norm[:, None])
+        norm = _norms(factors.H, 1)
+        W, H = factors.W * norm, factors.H / norm[:, None]
+        return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
 
 
 class HardComponents(_Hard):
@@ -90,13 +106,13 @@ class HardComponents(_Hard):
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
-        return (_choose(self.loss.rank_one(stats), axis=1),)
+        return (_choose(self._fit(stats, basis[0].dtype), axis=1),)
 
     def finish(self, factors: Factors) -> Factors:
         """Columns of ``W`` with norm one (those of components without attributes stay 0)."""
-        norm = np.linalg.norm(factors.W, axis=0)
-        norm = np.where(norm > 0, norm, 1)
-        return factors._replace(basis=(factors.W / norm,), H=factors.H * norm[:, None])
+        norm = _norms(factors.W, 0)
+        W, H = factors.W / norm, factors.H * norm[:, None]
+        return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
 
 
 def _others(F: Array, axis: int) -> Array:
@@ -173,8 +189,8 @@ class _Unweighted(Rule):
         W, (XH, HH) = basis[0], stats
         if self.of == "components":
             den = self._spread(product(W.T, XH).T, W.T).T
-            return (multiply(W, self._orthogonal_ratio(XH, den), self.floor),)
-        return (multiply(W, self.loss.factor(XH, product(W, HH)), self.floor),)
+            return (multiply(W, self._orthogonal_ratio(XH, den), self.basis_floor),)
+        return (multiply(W, self.loss.factor(XH, product(W, HH)), self.basis_floor),)
 
     def encoder(self) -> Rule:
         """Plain nonnegative codes for the fixed basis."""

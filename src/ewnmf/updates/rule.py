@@ -60,7 +60,9 @@ class Facts:
     n_attributes: int
     n_points: int
     floor: float
-    """Where a multiplicative factor would be zero or denormal it takes this value instead."""
+    """Where a code or combination would be zero or denormal it takes this value instead."""
+    basis_floor: float
+    """The same for the basis, which has the scale of the data."""
     signed: bool = False
     mean_weight: float = 1.0
     gram: Callable[[], Array] | None = None
@@ -98,6 +100,7 @@ class Rule:
         self.loss = loss
         self.facts = facts
         self.floor = facts.floor
+        self.basis_floor = facts.basis_floor
 
     def prepare(self, start: Factors) -> Factors:
         """The start, brought into the form that the rule works on."""

@@ -24,7 +24,9 @@ def negative(x: Array) -> Array:
 
 def root_ratio(num: Array, den: Array) -> Array:
     """``sqrt(num / den)``, and 1 where nothing is known."""
-    return np.sqrt(np.divide(num, den, out=np.ones_like(num), where=den > 0))
+    with np.errstate(over="ignore"):
+        ratio = np.divide(num, den, out=np.ones_like(num), where=den > 0)
+    return np.sqrt(np.minimum(ratio, np.finfo(ratio.dtype).max))
 
 
 def signed_codes_step(X: Array, H: Array, W: Array, A: Array, floor: float) -> Array:
