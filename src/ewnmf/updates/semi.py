@@ -26,7 +26,8 @@ def root_ratio(num: Array, den: Array) -> Array:
     """``sqrt(num / den)``, and 1 where nothing is known."""
     with np.errstate(over="ignore"):
         ratio = np.divide(num, den, out=np.ones_like(num), where=den > 0)
-    return np.sqrt(np.minimum(ratio, np.finfo(ratio.dtype).max))
+    root: Array = np.sqrt(np.minimum(ratio, np.finfo(ratio.dtype).max))
+    return root
 
 
 def signed_codes_step(X: Array, H: Array, W: Array, A: Array, floor: float) -> Array:
@@ -62,10 +63,14 @@ class SemiPlain(Rule):
         return product(block.X, H.T), product(H, H.T)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
-        """Least squares; the solution of least norm where ``HH'`` is singular."""
-        XH, HH = stats
-        inverse = np.linalg.pinv(HH.astype(np.float64), rcond=1e-13, hermitian=True)
-        return (product(XH, inverse.astype(XH.dtype)),)
+        """Least squares, as a correction of the old basis: where ``HH'`` is singular nothing is known, and it stays."""
+        XH, HH = (part.astype(np.float64, copy=False) for part in stats)
+        W = basis[0].astype(np.float64, copy=False)
+        size = np.sqrt(np.diag(HH))
+        size = np.where(size > 0, size, 1)
+        inverse = np.linalg.pinv(HH / np.outer(size, size), rcond=1e-10, hermitian=True) / np.outer(size, size)
+        moved = W + product(XH - product(W, HH), inverse)
+        return (np.asfortranarray(moved, dtype=basis[0].dtype),)
 
 
 class SemiWeighted(Rule):

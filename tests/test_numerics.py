@@ -1,0 +1,168 @@
+"""Results are finite, of the right type and the same every time, on data that is hard on the arithmetic."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ewnmf import Factorization, factorize
+from ewnmf.losses import Alpha, KullbackLeibler, Loss
+from ewnmf.models import Orthogonal
+from tests.problems import DEFINED, ORDERS, Case, Instance, excesses
+
+Array = NDArray[Any]
+
+
+def _ordinary() -> Array:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(7, 3)) @ rng.uniform(size=(3, 9)) + 0.05 * rng.uniform(size=(7, 9))
+    hit = rng.random(X.shape) < 0.1
+    X[hit] = rng.uniform(0, 10, hit.sum())
+    X[rng.random(X.shape) < 0.2] = 0
+    return X
+
+
+ORDINARY = _ordinary()
+EMPTY = ORDINARY.copy()
+EMPTY[2], EMPTY[:, 4] = 0, 0
+
+DATA: dict[str, tuple[Array, int]] = {
+    "ordinary": (ORDINARY, 3),
+    "times 1e-6": (1e-6 * ORDINARY, 3),
+    "times 1e6": (1e6 * ORDINARY, 3),
+    "zero point and attribute": (EMPTY, 3),
+    "nothing but zeros": (np.zeros((4, 5)), 2),
+    "one point": (ORDINARY[:1], 2),
+    "one attribute": (ORDINARY[:, :1], 2),
+    "one entry": (ORDINARY[:1, :1] + 1, 1),
+    "K = 1": (ORDINARY, 1),
+    "K > min(n, m)": (ORDINARY, 12),
+    "constant": (np.full((5, 6), 0.7), 2),
+    "attributes over ten decades": (ORDINARY * np.geomspace(1e-5, 1e5, 9), 3),
+}
+EXTREMES = [(1e-8, ORDERS[0]), (1e-8, ORDERS[1]), (1e8, ORDERS[0])]
+
+
+def suited(X: Array, case: Case, dtype: Any) -> Array:
+    """The data without zeros where the loss forbids them, and of both signs where the case wants them."""
+    if case.loss.needs_positive:
+        X = np.where(X > 0, X, 0.5 * min(X[X > 0], default=2.0))
+    if case.mixed:
+        X = X * np.where(np.arange(X.size).reshape(X.shape) % 3, 1, -1)
+    return X.astype(dtype)
+
+
+def results(case: Case, X: Array, K: int) -> list[Factorization]:
+    """Short runs in both orders, at gammas at both ends of what is allowed for."""
+    instance = Instance.around(X, K, np.random.default_rng(1), case)
+    weights = instance.weights if case.weighting == "fixed" else None
+    parts: dict[str, Any] = {"loss": case.loss, "model": case.model, "weighting": case.weighting, "weights": weights}
+    runs = EXTREMES if case.weighting == "entropy" else [("auto", order) for order in ORDERS]
+    return [factorize(X, K, **parts, gamma=g, order=o, max_iter=5, rng=0, n_jobs=1) for g, o in runs]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("data", DATA)
+@pytest.mark.parametrize("case", DEFINED, ids=str)
+def test_results_are_finite_and_keep_their_type(case: Case, data: str, dtype: Any) -> None:
+    X, K = suited(DATA[data][0], case, dtype), DATA[data][1]
+    for answer in results(case, X, K):
+        arrays = [answer.codes, answer.components, answer.weights()]
+        if case.convex:
+            assert answer.combinations is not None
+            arrays.append(answer.combinations)
+        for array in arrays:
+            assert array.dtype == dtype
+            assert np.isfinite(array).all()
+        assert np.all(answer.codes >= 0)
+        assert np.all(answer.components >= 0) or case.mixed or case.semi
+        assert np.isfinite(answer.history).all()
+        assert 0 <= answer.excess < np.inf
+
+
+@pytest.mark.parametrize("case", DEFINED, ids=str)
+def test_single_precision_follows_double(case: Case) -> None:
+    X = suited(np.abs(ORDINARY) + 0.1, case, np.float64)
+    instance = Instance.around(X, 2, np.random.default_rng(1), case, calm=True)
+    options: dict[str, Any] = {"weights": instance.weights} if case.weighting == "fixed" else {}
+    basis = "combinations" if case.convex else "components"
+    start = {"codes": instance.codes, basis: getattr(instance, basis)}
+    parts: dict[str, Any] = {"loss": case.loss, "model": case.model, "weighting": case.weighting, "gamma": 10.0}
+    if case.weighting != "entropy":
+        del parts["gamma"]
+    double, single = (
+        factorize(X.astype(dtype), 2, **parts, **options, **start, max_iter=3, n_jobs=1)
+        for dtype in (np.float64, np.float32)
+    )
+    size = np.abs(double.codes @ double.components).max()
+    error = np.abs(double.codes @ double.components - single.codes @ single.components).max()
+    assert error <= 1e-3 * size
+    assert single.excess == pytest.approx(double.excess, rel=1e-3)
+
+
+@pytest.mark.parametrize("case", DEFINED, ids=str)
+def test_the_same_rng_gives_the_same_bits(case: Case) -> None:
+    X = suited(ORDINARY, case, np.float64)
+    one, again, other = (results_at(case, X, seed) for seed in (3, 3, 4))
+    np.testing.assert_array_equal(one.codes, again.codes)
+    np.testing.assert_array_equal(one.components, again.components)
+    np.testing.assert_array_equal(one.history, again.history)
+    assert not np.array_equal(one.components, other.components) or case.steep
+
+
+def results_at(case: Case, X: Array, seed: int) -> Factorization:
+    return factorize(X, 3, loss=case.loss, model=case.model, weighting=case.weighting, max_iter=3, rng=seed, n_jobs=1)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("case", DEFINED, ids=str)
+def test_data_and_start_are_left_alone(case: Case, order: str) -> None:
+    X = suited(ORDINARY, case, np.float64)
+    instance = Instance.around(X, 3, np.random.default_rng(2), case)
+    given = (instance.X, instance.weights, instance.codes, instance.components, instance.combinations)
+    before = [array.copy() for array in given]
+    for array in given:
+        array.flags.writeable = False
+    assert np.isfinite(excesses(case, instance, order=order, max_iter=3)).all()
+    for array, copy in zip(given, before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+SPARSE_TABLE = np.array(
+    [
+        [0.68, 0.33, 0.18, 0.84],
+        [0.0, 0.56, 1.5, 0.38],
+        [0.4, 0.06, 0.1, 0.31],
+        [0.24, 0.06, 1.5, 0.0],
+        [0.65, 0.0, 0.88, 1.1],
+        [0.89, 0.49, 0.8, 0.57],
+        [0.0, 0.28, 1.3, 0.0],
+        [0.63, 0.35, 0.44, 0.65],
+        [1.0, 0.4, 1.7, 0.06],
+    ]
+)
+
+
+@pytest.mark.parametrize("a", [-8.0, 4.0, 8.0, 30.0])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_large_powers_keep_the_excess_falling(a: float, order: str, seed: int) -> None:
+    """A point of one weighted entry suits every component, and one of them comes to hold only a floor there."""
+    X, weights = SPARSE_TABLE[:, :2], SPARSE_TABLE[:, 2:]
+    case = Case(Orthogonal("hard"), Alpha(a), "fixed")
+    X = suited(X, case, np.float64)
+    instance = replace(Instance.around(X, 2, np.random.default_rng(seed), case), weights=weights)
+    E = excesses(case, instance, order=order, max_iter=25)
+    assert np.all(np.diff(E) <= 1e-12 * E[0])
+
+
+@pytest.mark.parametrize("loss", [KullbackLeibler(), Alpha(0.5), Alpha(2.0)], ids=repr)
+def test_an_attribute_that_only_one_point_has_is_found(loss: Loss) -> None:
+    X = np.zeros((4, 5))
+    X[:3, :4], X[3, 4] = 1, 2
+    answer = factorize(X, 2, loss=loss, weighting="none", max_iter=200, rng=0, n_jobs=1)
+    np.testing.assert_allclose(answer.codes @ answer.components, X, atol=1e-9)
