@@ -17,6 +17,7 @@ from ewnmf._fused import kernel_for
 from ewnmf.kernels import Kernel
 from ewnmf.models import Orthogonal
 from ewnmf.solver import Iteration, solve
+from ewnmf.weights import Entropy
 from tests.problems import MONOTONE, ORDERS, Case, Instance, Recipe, cases, excesses, recipes, run, same
 
 orders = st.sampled_from(ORDERS)
@@ -116,6 +117,28 @@ def test_reported_objective_is_that_of_the_factors(case: Case, data: Any) -> Non
         J += penalty(case, W, H, mean_weight)
         assert at.objective == pytest.approx(J, rel=1e-9, abs=1e-11 * (bound + X.max()))
         assert at.excess == pytest.approx(J + bound, rel=1e-9, abs=1e-11 * (bound + X.max()))
+
+
+@pytest.mark.parametrize("case", cases(weighting="entropy"), ids=str)
+@few
+@given(data=st.data())
+def test_an_iteration_is_a_step_under_the_weights_of_its_beginning(case: Case, data: Any) -> None:
+    """Algorithm 1: both factors move under Eq. (18) of the factors before them, and under uniform weights at first."""
+    instance, order = Instance.of(case, data.draw(calm)), an_order(case, data)
+    fixed = replace(case, weighting="fixed")
+    X, weighting = instance.X.T, Entropy(instance.gamma)
+    seen: list[Iteration] = []
+    run(case, instance, order=order, max_iter=3, callbacks=[seen.append])
+    at, T = instance, np.ones_like(X)
+    for reached in (iteration.factors for iteration in seen):
+        step: list[Iteration] = []
+        run(fixed, replace(at, weights=T.T), order=order, max_iter=1, callbacks=[step.append])
+        assert same(step[0].factors.W, reached.W, close(case))
+        assert same(step[0].factors.H, reached.H, close(case))
+        Y = reached.W @ reached.H
+        T = weighting.weigh(case.loss.divergence(X, Y if case.loss.signed else np.maximum(Y, 1e-80)))
+        U = at.combinations if reached.U is None else reached.U
+        at = replace(at, codes=reached.H.T, components=reached.W.T, combinations=U)
 
 
 @pytest.mark.parametrize("case", cases(soft=False), ids=str)
