@@ -12,6 +12,7 @@ endif
 PY := $(BIN)/python
 PYTEST_ARGS ?= -n auto
 DEMO_ARGS ?=
+BENCH_ARGS ?=
 
 VENV := .venv/venv.stamp
 DEV := .venv/dev.stamp
@@ -21,13 +22,16 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo test check unit docs format dist clean
+.PHONY: help demo bench test check unit docs format dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
 
 demo: $(DEMO) ## install the package and run the demonstration (no network data needed)
 	$(PY) -m ewnmf.demo $(DEMO_ARGS)
+
+bench: .venv/bench.stamp ## measure speed and memory, print the targets, write docs/benchmarks.md (BENCH_ARGS=--quick tries it)
+	$(PY) -m benchmarks $(BENCH_ARGS)
 
 test: check docs unit ## everything that must pass: check, docs and unit
 
@@ -56,7 +60,7 @@ dist: $(VENV) ## build the source archive and the wheel, in dist/, and check the
 clean: ## remove everything the targets made, the virtual environment too
 	rm -rf .venv build dist docs/_build demo_output htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
-	find src tests docs -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An interpreter without ensurepip (Debian keeps it apart) gets its pip from the pip it has.
 $(VENV):
@@ -69,6 +73,11 @@ $(VENV):
 
 .venv/demo.stamp: $(VENV) pyproject.toml
 	$(PY) -m pip install --quiet -e ".[plots]"
+	@touch $@
+
+# PyTorch and torchnmf are measured where they are installed; nobody is made to download them.
+.venv/bench.stamp: $(VENV) pyproject.toml
+	$(PY) -m pip install --quiet -e ".[bench]"
 	@touch $@
 
 $(DEV): $(VENV) pyproject.toml

@@ -91,3 +91,15 @@ def test_nndsvd_starts_take_sparse(init: str, X: np.ndarray) -> None:
 def test_nothing_but_zeros() -> None:
     answer = ewnmf.factorize(sparse.csr_array((6, 5)), 2, rng=0, max_iter=5)
     assert np.isfinite(answer.codes).all()
+
+
+def test_ctrl_c_leaves_all_attributes(X: np.ndarray) -> None:
+    def interrupt(report: Any) -> None:
+        assert report.components.shape == (3, 30)
+        if report.number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ewnmf.factorize(sparse.csr_array(X), 3, gamma=0.3, rng=0, callbacks=[interrupt])
+    assert caught.value.solution.components.shape == (3, 30)  # type: ignore[attr-defined]
+    assert caught.value.solution.weights().shape == X.shape  # type: ignore[attr-defined]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -176,19 +177,25 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
     heard, rows = data.loud(problem)
-    solution = solve(
-        problem,
-        heard,
-        _restricted(start, rows),
-        order=settings.order,
-        accelerate=settings.solver == "accelerated",
-        max_iter=settings.max_iter,
-        tol=settings.tol,
-        n_jobs=settings.n_jobs,
-        tuner=tuner,
-        callbacks=settings.callbacks,
-    )
-    return _expanded(solution, rows, data.X.shape[0])
+    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0])
+    watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
+    try:
+        solution = solve(
+            problem,
+            heard,
+            _restricted(start, rows),
+            order=settings.order,
+            accelerate=settings.solver == "accelerated",
+            max_iter=settings.max_iter,
+            tol=settings.tol,
+            n_jobs=settings.n_jobs,
+            tuner=tuner,
+            callbacks=watched,
+        )
+    except Interrupted as interrupt:
+        interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
+        raise
+    return solution._replace(factors=whole(solution.factors))
 
 
 def _restricted(start: Factors, rows: Array | None) -> Factors:
@@ -196,13 +203,13 @@ def _restricted(start: Factors, rows: Array | None) -> Factors:
     return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
 
 
-def _expanded(solution: Solution, rows: Array | None, n_attributes: int) -> Solution:
-    """The solution for all attributes: zero where the data is."""
+def _expanded(factors: Factors, rows: Array | None, n_attributes: int) -> Factors:
+    """The factors for all attributes: zero where the data is."""
     if rows is None:
-        return solution
-    W = np.zeros((n_attributes, solution.factors.W.shape[1]), dtype=solution.factors.W.dtype, order="F")
-    W[rows] = solution.factors.W
-    return solution._replace(factors=solution.factors._replace(basis=(W,)))
+        return factors
+    W = np.zeros((n_attributes, factors.W.shape[1]), dtype=factors.W.dtype, order="F")
+    W[rows] = factors.W
+    return factors._replace(basis=(W,))
 
 
 def factorize(

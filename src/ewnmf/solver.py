@@ -211,7 +211,7 @@ class _Run:
             H, stats, measure = self.sweep(
                 lambda block, H: kernel.sweep_codes_first(block, H, basis, None, at)  # noqa: B023
             )
-            if number > 0 and measure.E > last:
+            if number > 0 and not measure.E <= last:
                 self.basis, self.H, self.U = reached
                 momentum = 1.0
                 continue
