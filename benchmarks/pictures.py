@@ -33,6 +33,8 @@ def growth(curves: Mapping[str, Points]) -> list[Picture]:
     """Milliseconds per iteration against n, m and K, with a line of slope one."""
     if find_spec("matplotlib") is None:
         return []
+    from matplotlib.ticker import LogLocator
+
     figure, panels = _panels(len(curves), 9.5, 3.2, sharey=True)
     for panel, (axis, points) in zip(panels, curves.items(), strict=True):
         values, times = zip(*((value, 1e3 * seconds) for value, seconds in points), strict=True)
@@ -41,6 +43,7 @@ def growth(curves: Mapping[str, Points]) -> list[Picture]:
         panel.loglog(values, times, "o-", color=BLUE, label="EWNMF")
         panel.set_xticks(values, [f"{value:g}" for value in values])
         panel.minorticks_off()
+        panel.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         panel.yaxis.set_major_formatter("{x:g}")
         panel.set_xlabel(axis)
     panels[0].set_ylabel("ms per iteration")

@@ -30,7 +30,7 @@ INTRODUCTION = """\
 Written by `make bench`; do not edit. The machine: {machine}.
 
 Contenders take turns within one run, several rounds, and the best time of each counts. Time per iteration is
-`(t(n2) - t(n1)) / (n2 - n1)`, so that set-up and validation cancel. The contenders of a comparison share data and
+`(t(n2)-t(n1))/(n2-n1)`, so that set-up and validation cancel. The contenders of a comparison share data and
 start. EWNMF means entropy weights, squared Euclidean loss and `order="codes-first"` unless said otherwise; data is
 float64, uniform on [0, 1), gamma = 0.1, where no data set is named. Compare ratios: absolute times are those of one
 machine."""
