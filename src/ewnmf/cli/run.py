@@ -18,7 +18,9 @@ _COMMANDS: dict[str, str] = {}
 """Command -> the module of `ewnmf.cli` that holds it, in a function of the same name."""
 
 FAILED, BUG, INTERRUPTED = 2, 1, 130
-_NO_ARGUMENTS: type[click.UsageError] = getattr(click.exceptions, "NoArgsIsHelpError", click.exceptions.BadArgumentUsage)
+_NO_ARGUMENTS: type[click.UsageError] = getattr(
+    click.exceptions, "NoArgsIsHelpError", click.exceptions.BadArgumentUsage
+)
 """Older versions of click show the help themselves."""
 
 
