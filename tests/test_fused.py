@@ -207,7 +207,7 @@ def test_without_numba_the_reference_serves_with_one_warning() -> None:
 def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     from numba.core.caching import CompileResultCacheImpl
 
-    from ewnmf._passes import can_cache
+    from ewnmf._rows import can_cache
 
     assert can_cache()
     monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])

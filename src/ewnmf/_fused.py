@@ -7,13 +7,14 @@ import warnings
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from ewnmf import losses
-from ewnmf.kernels import Kernel, Seen
+from ewnmf.kernels import Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
+from ewnmf.updates.multiplicative import Multiplicative
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
 from ewnmf.weights import Entropy, Weighting
 
@@ -34,6 +35,26 @@ class _Scratch(threading.local):
         return buffer[:size].reshape(shape)
 
 
+class _Call(NamedTuple):
+    """What a compiled sweep gets besides the data, and where it leaves its answers."""
+
+    gemm: int
+    codes: Array
+    Wt: Array
+    bounds: tuple[float, float]
+    buffers: tuple[Array, ...]
+    new: Array
+    S: Array
+    seen: tuple[Array, Array, Array]
+
+    def swept(self, block: Block, weighting: Weighting) -> Swept:
+        m, (J, E, loss) = self.Wt.shape[1], self.seen
+        if not _softens(weighting):
+            loss = _plain_loss(E, block, weighting)
+        stats = self.S[:, :m].T, self.S[:, m:].T
+        return Swept(self.new.T, stats, Measure(float(J.sum()), float(E.sum()), float(loss.sum())))
+
+
 @dataclass(frozen=True, eq=False)
 class FusedKernel(Kernel):
     """The reference's sweep, with ``Y``, weights and pulls in buffers that every block uses again."""
@@ -51,19 +72,16 @@ class FusedKernel(Kernel):
         X, n = block.X.T, block.X.shape[1]
         J, E, loss = np.empty(n), np.empty(n), np.empty(n)
         passes, compiled, limits = _passes(), _compiled(self.problem.loss), self._limits(X.dtype)
-        if isinstance(weighting, Entropy) and weighting.adaptive and weighting.gamma > 0:
+        if _softens(weighting):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
             P, s = A[:0] if block.P is None else block.P.T, A[0, :0] if block.s is None else block.s
-            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, weighting.gamma, limits, A, pulled, J, E, loss)
+            gamma = weighting.gamma
+            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gamma, limits, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
         A = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         passes.measure_rows(X, Y.T, A, compiled, limits, E)
-        if isinstance(weighting, Entropy):
-            loss = E * (block.silent + (X.shape[1] if block.P is None else np.sum(block.P, axis=0, dtype=np.float64)))
-        else:
-            loss = E
-        return Seen(self.pulls(block, Y, A.T), E, E, loss)
+        return Seen(self.pulls(block, Y, A.T), E, E, _plain_loss(E, block, weighting))
 
     def pulls(self, block: Block, Y: Array, A: Array, before: Terms | None = None) -> Terms:
         """``A * neg`` and ``A * pos``; the former is kept where it does not depend on ``Y``."""
@@ -74,6 +92,74 @@ class FusedKernel(Kernel):
         pulled = weights[:0] if keep else self.scratch.take("neg", X.shape, X.dtype)
         _passes().pull_rows(X, Y.T, weights, _compiled(loss), self._limits(X.dtype), pulled)
         return self._terms(weights, Y, before.neg.T if keep and before is not None else pulled)
+
+    def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
+        """T, H and the sums under that T, wholly compiled for the multiplicative rule."""
+        if not self._compiles(weighting):
+            return super().sweep_codes_first(block, H, basis, shared, weighting)
+        call = self._call(block, H, basis)
+        given, how = self._given(block, weighting), self._how(weighting, H.dtype)
+        _sweeps().sweep_codes_first(
+            call.gemm, given, how, call.codes, call.Wt, call.bounds, call.buffers, call.new, call.S, call.seen
+        )
+        return call.swept(block, weighting)
+
+    def sweep_components_first(
+        self, block: Block, H: Array, basis: Basis, shared: Any, before: tuple[Basis, Weighting]
+    ) -> Swept:
+        """H under the weights before, then T, then the sums, wholly compiled for the multiplicative rule."""
+        weighting = self.problem.weighting
+        if not (self._compiles(weighting) and self._compiles(before[1])):
+            return super().sweep_components_first(block, H, basis, shared, before)
+        call = self._call(block, H, basis)
+        given, how = self._given(block, weighting), self._how(weighting, H.dtype)
+        given_before, how_before = self._given(block, before[1]), self._how(before[1], H.dtype)
+        Wt_before = np.ascontiguousarray(before[0][0].T)
+        _sweeps().sweep_components_first(
+            call.gemm, given_before, given, how_before, how, call.codes, Wt_before, call.Wt, call.bounds, call.buffers,
+            call.new, call.S, call.seen,
+        )  # fmt: skip
+        return call.swept(block, weighting)
+
+    def _compiles(self, weighting: Weighting) -> bool:
+        constant = isinstance(weighting, Entropy) and weighting.gamma == 0
+        return type(self.rule) is Multiplicative and not constant
+
+    def _given(self, block: Block, weighting: Weighting) -> tuple[Any, ...]:
+        """The block for compiled code, with its weights where they do not depend on the losses."""
+        X, nothing = block.X.T, block.X.T[:0]
+        P, s = nothing if block.P is None else block.P.T, nothing[0:0, 0] if block.s is None else block.s
+        constant = nothing
+        if not _softens(weighting):
+            constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
+        return X, P, s, block.silent, constant
+
+    def _how(self, weighting: Weighting, dtype: Any) -> tuple[Any, ...]:
+        gamma = float(weighting.gamma) if _softens(weighting) else 1.0
+        return _compiled(self.problem.loss), gamma, self._limits(dtype)
+
+    def _call(self, block: Block, H: Array, basis: Basis) -> _Call:
+        n, K, m, dtype, take = H.shape[1], H.shape[0], block.X.shape[0], H.dtype, self.scratch.take
+        group = _sweeps().GROUP
+        buffers = (
+            take("group A", (group, m), dtype),
+            take("group Y", (group, m), dtype),
+            take("NP", (group, 2 * m), dtype),
+            take("O", (2 * group, K), dtype),
+            take("scaled", (group, K), dtype),
+            take("rows", (2, m), dtype),
+            take("factors", (1, group), dtype)[0],
+        )
+        return _Call(
+            _gemm(dtype),
+            np.ascontiguousarray(H.T),
+            np.ascontiguousarray(basis[0].T),
+            (self.rule.floor, float(np.sqrt(np.finfo(dtype).max))),
+            buffers,
+            np.empty((n, K), dtype),
+            np.zeros((K, 2 * m), dtype),
+            (np.empty(n), np.empty(n), np.empty(n)),
+        )
 
     def _terms(self, A: Array, Y: Array, neg: Array) -> Terms:
         return Terms(A.T, neg.T, Y if isinstance(self.problem.loss, losses.Euclidean) else A.T)
@@ -86,10 +172,36 @@ class FusedKernel(Kernel):
         rows[...] = A.T
         return rows
 
-    def _limits(self, dtype: Any) -> tuple[float, float, float, float]:
-        """Smallest ratio, largest exponent, smallest ``Y``, and the weight below which there is none."""
+    def _limits(self, dtype: Any) -> tuple[float, float, float, float, float]:
+        """Smallest ratio, largest exponent, smallest ``Y``, least weight, and the mean weight that is nearly 1."""
         single = dtype == np.float32
-        return (1e-37, 44.0, self.tiny, 1e-30) if single else (1e-300, 354.0, self.tiny, 1e-150)
+        return (1e-37, 44.0, self.tiny, 1e-30, 0.9) if single else (1e-300, 354.0, self.tiny, 1e-150, 0.99)
+
+
+def _softens(weighting: Weighting) -> TypeGuard[Entropy]:
+    """Whether the weights are the exponentials of Eq. (18)."""
+    return isinstance(weighting, Entropy) and weighting.adaptive and weighting.gamma > 0
+
+
+def _plain_loss(E: Array, block: Block, weighting: Weighting) -> Array:
+    """The prior-weighted sum of losses from ``sum A d`` under constant weights."""
+    if not isinstance(weighting, Entropy):
+        return E
+    return E * (block.silent + (block.X.shape[0] if block.P is None else np.sum(block.P, axis=0, dtype=np.float64)))
+
+
+@cache
+def _sweeps() -> Any:
+    from ewnmf import _sweeps as sweeps
+
+    return sweeps
+
+
+@cache
+def _gemm(dtype: Any) -> int:
+    from ewnmf._blas import gemm_address
+
+    return gemm_address(dtype)
 
 
 @cache
@@ -102,12 +214,13 @@ def _passes() -> Any:
 @cache
 def _compiled(loss: losses.Loss) -> Any:
     """The compiled form of a loss."""
-    passes = _passes()
+    from ewnmf import _rows as rows
+
     if isinstance(loss, losses.Alpha):
         alpha = float(loss.alpha)
-        kind = passes.NearZeroAlpha if abs(alpha) < 0.05 else passes.LowAlpha if alpha < 0.5 else passes.Alpha
+        kind = rows.NearZeroAlpha if abs(alpha) < 0.05 else rows.LowAlpha if alpha < 0.5 else rows.Alpha
         return kind(alpha)
-    return passes.Euclidean(0.0) if isinstance(loss, losses.Euclidean) else passes.KullbackLeibler(0.0)
+    return rows.Euclidean(0.0) if isinstance(loss, losses.Euclidean) else rows.KullbackLeibler(0.0)
 
 
 @cache

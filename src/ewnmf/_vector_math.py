@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["SAFE", "exp", "expm1", "log_ratio"]
+__all__ = ["SAFE", "bits", "exp", "expm1", "log_ratio", "number"]
 
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
@@ -192,3 +192,23 @@ def _log_ratio(y: Any, x: Any) -> Any:
         return e * _LN2 + (s * (z * p) + 2.0 * s)
 
     return double
+
+
+def bits(x: Any) -> Any:
+    """A nonnegative number as an integer of the same order: their least is found in vectors, that of floats is not."""
+    raise NotImplementedError
+
+
+@overload(bits, inline="always", jit_options=_OPTIONS)
+def _bits(x):
+    return (lambda x: _int32_of(x)) if x == types.float32 else (lambda x: _int64_of(x))
+
+
+def number(order: Any) -> Any:
+    """The number of these `bits`."""
+    raise NotImplementedError
+
+
+@overload(number, inline="always", jit_options=_OPTIONS)
+def _number(order):
+    return (lambda order: _float32_of(order)) if order == types.int32 else (lambda order: _float64_of(order))

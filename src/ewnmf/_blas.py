@@ -1,0 +1,96 @@
+"""Matrix products from compiled code: SciPy's own BLAS, called by address and without Python."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.extending import get_cython_function_address, intrinsic
+
+__all__ = ["add_transposed_product", "gemm_address", "product", "product_with_transposed"]
+
+_PLAIN, _TRANSPOSED = 78, 84
+"""``N`` and ``T``."""
+_SMALL = 1_000_000
+"""Multiplications up to which OpenBLAS computes a product without repacking its operands, at nearly its peak."""
+_VOID_POINTER = ir.IntType(8).as_pointer()
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+
+
+@cache
+def gemm_address(dtype: Any) -> int:
+    """Where the general matrix product of this type lies in this process."""
+    name = "sgemm" if dtype == np.float32 else "dgemm"
+    return int(get_cython_function_address("scipy.linalg.cython_blas", name))
+
+
+@intrinsic
+def _gemm(typingctx: Any, address: Any, flips: Any, shape: Any, a: Any, lda: Any, b: Any, ldb: Any, beta: Any, c: Any,
+          ldc: Any) -> Any:  # fmt: skip
+    """``C = op(A) op(B) + beta C``, columns contiguous: BLAS's ``xGEMM``."""
+    real = c.dtype
+    signature = types.void(address, flips, shape, a, lda, b, ldb, real, c, ldc)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        def slot(value: Any) -> Any:
+            return builder.bitcast(cgutils.alloca_once_value(builder, value), _VOID_POINTER)
+
+        def integer(value: Any, bits: int = 32) -> Any:
+            return slot(builder.trunc(value, ir.IntType(bits)))
+
+        def data(at: int) -> Any:
+            array = context.make_array(signature.args[at])(context, builder, args[at])
+            return builder.bitcast(array.data, _VOID_POINTER)
+
+        flip_a, flip_b = cgutils.unpack_tuple(builder, args[1], 2)
+        m, n, k = cgutils.unpack_tuple(builder, args[2], 3)
+        one = slot(context.get_constant(real, 1.0))
+        kind = ir.FunctionType(ir.VoidType(), [_VOID_POINTER] * 13)
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        values = [integer(flip_a, 8), integer(flip_b, 8), integer(m), integer(n), integer(k), one]
+        values += [data(3), integer(args[4]), data(5), integer(args[6]), slot(args[7]), data(8), integer(args[9])]
+        builder.call(function, values)
+        return context.get_dummy_value()
+
+    return signature, codegen
+
+
+@njit(**_OPTIONS)
+def _stretch(length, others, unit):
+    """How much of a side makes a small product, the two other sides having `others` for a product; else all of it."""
+    most = _SMALL // others // unit * unit
+    return length if most == 0 else min(most, length)
+
+
+@njit(**_OPTIONS)
+def product(gemm, left, right, out):
+    """``out = left @ right``, rows contiguous."""
+    b, K, m = left.shape[0], left.shape[1], right.shape[1]
+    step = _stretch(m, b * K, 64)
+    for at in range(0, m, step):
+        shape = (min(step, m - at), b, K)
+        _gemm(gemm, (_PLAIN, _PLAIN), shape, right[:, at:], m, left, K, 0.0, out[:, at:], m)
+
+
+@njit(**_OPTIONS)
+def product_with_transposed(gemm, left, right, out):
+    """``out = left @ right.T``, rows contiguous."""
+    b, K, m = out.shape[0], right.shape[0], right.shape[1]
+    step = _stretch(b, m * K, 8)
+    for at in range(0, b, step):
+        shape = (K, min(step, b - at), m)
+        _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right, m, left[at:], m, 0.0, out[at:], K)
+
+
+@njit(**_OPTIONS)
+def add_transposed_product(gemm, left, right, out):
+    """``out += left.T @ right``, rows contiguous."""
+    b, K, m = left.shape[0], left.shape[1], right.shape[1]
+    step = _stretch(m, b * K, 64)
+    for at in range(0, m, step):
+        shape = (min(step, m - at), K, b)
+        _gemm(gemm, (_PLAIN, _TRANSPOSED), shape, right[:, at:], m, left, K, 1.0, out[:, at:], m)

@@ -1,0 +1,363 @@
+"""One point at a time, compiled: from a row of ``Y`` to losses, weights, pulls and objective.
+
+Rows are points (the core's columns, contiguous in memory). What is computed is defined in `losses` and `weights`; here
+it is only computed faster, and tests compare the two. An empty row of priors stands for ones.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from ewnmf._vector_math import SAFE, bits, exp, expm1, log_ratio, number
+
+__all__ = [
+    "ROW",
+    "Alpha",
+    "Euclidean",
+    "KullbackLeibler",
+    "LowAlpha",
+    "NearZeroAlpha",
+    "dot",
+    "judge_row",
+    "losses_of_row",
+    "pull_row",
+    "pull_row_again",
+    "scale_by",
+    "scale_row",
+    "sum_of_row",
+    "weigh_and_pull_row",
+    "weigh_row",
+]
+
+
+class Euclidean(NamedTuple):
+    """Compiled form of `losses.Euclidean`; each of these types gets machine code of its own."""
+
+    alpha: float
+
+
+class KullbackLeibler(NamedTuple):
+    """Compiled form of `losses.KullbackLeibler`."""
+
+    alpha: float
+
+
+class Alpha(NamedTuple):
+    """Compiled form of `losses.Alpha` for ``alpha >= 1/2``."""
+
+    alpha: float
+
+
+class LowAlpha(NamedTuple):
+    """Compiled form of `losses.Alpha` for ``alpha < 1/2``."""
+
+    alpha: float
+
+
+class NearZeroAlpha(NamedTuple):
+    """Compiled form of `losses.Alpha` near 0."""
+
+    alpha: float
+
+
+def can_cache() -> bool:
+    """Whether Numba finds a folder for its machine code; without one every process compiles anew."""
+    try:
+        njit(cache=True)(can_cache)
+    except RuntimeError:
+        return False
+    return True
+
+
+ROW: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": can_cache()}
+_SUM: dict[str, Any] = {**ROW, "fastmath": {*SAFE, "reassoc"}}
+
+
+@njit(**_SUM)
+def sum_of_row(row):
+    total = 0.0
+    for i in range(row.size):
+        total += row[i]
+    return total
+
+
+@njit(**_SUM)
+def dot(left, right):
+    total = 0.0
+    for i in range(left.size):
+        total += left[i] * right[i]
+    return total
+
+
+@njit(**_SUM)
+def _lowest(row):
+    lowest = bits(row[0])
+    for i in range(row.size):
+        lowest = min(lowest, bits(row[i]))
+    return number(lowest)
+
+
+@njit(fastmath={"nnan", "nsz"})
+def _squared(x, y):
+    """``(x - y)^2``, rounded: fused with what follows, the least of them would differ from itself."""
+    e = x - y
+    return e * e
+
+
+@njit(**_SUM)
+def _scan(x, y):
+    """The least and the sum of ``(x - y)^2``."""
+    lowest, total = bits(_squared(x[0], y[0])), 0.0
+    for i in range(x.size):
+        d = _squared(x[i], y[i])
+        lowest = min(lowest, bits(d))
+        total += d
+    return number(lowest), total
+
+
+@njit(**ROW)
+def _euclidean_losses(x, y, d):
+    for i in range(x.size):
+        d[i] = _squared(x[i], y[i])
+
+
+@njit(**ROW)
+def _kl_losses(x, y, d, small, tiny):
+    zero = d.dtype.type(0)
+    for i in range(x.size):
+        v = max(y[i], tiny)
+        d[i] = max((v - x[i]) - x[i] * log_ratio(v, max(x[i], small)), zero)
+
+
+@njit(**ROW)
+def _alpha_losses(x, y, d, alpha, small, limit, tiny):
+    kind = d.dtype.type
+    a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
+    for i in range(x.size):
+        v = max(y[i], tiny)
+        r = log_ratio(v, max(x[i], small))
+        grown = r if t == zero else expm1(min(t * r, limit)) / t
+        value = max(((v - x[i]) - x[i] * grown) / a, zero)
+        d[i] = value if x[i] > zero else v / a
+
+
+@njit(**ROW)
+def _mirrored_alpha_losses(x, y, d, alpha, small, limit, tiny):
+    kind = d.dtype.type
+    a, t, zero = kind(alpha), kind(1.0 - alpha), kind(0)
+    for i in range(x.size):
+        v = max(y[i], tiny)
+        r = log_ratio(max(x[i], small), v)
+        grown = r if a == zero else expm1(min(a * r, limit)) / a
+        value = max(((x[i] - v) - v * grown) / t, zero)
+        d[i] = value if x[i] > zero else v / a
+
+
+def losses_of_row(loss, x, y, d, small, limit, tiny):
+    """``d(x, y)`` of a row."""
+    raise NotImplementedError
+
+
+@overload(losses_of_row, jit_options=ROW)
+def _losses_of_kind(loss, x, y, d, small, limit, tiny):
+    kind = loss.instance_class
+    if kind is Euclidean:
+        return lambda loss, x, y, d, small, limit, tiny: _euclidean_losses(x, y, d)
+    if kind is KullbackLeibler:
+        return lambda loss, x, y, d, small, limit, tiny: _kl_losses(x, y, d, small, tiny)
+    if kind is Alpha:
+        return lambda loss, x, y, d, small, limit, tiny: _alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+    return lambda loss, x, y, d, small, limit, tiny: _mirrored_alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+
+
+@njit(**ROW)
+def scale_by(y, t):
+    for i in range(t.size):
+        y[i] *= t[i]
+
+
+@njit(**ROW)
+def _euclidean_pulls(x, y, t, neg, pos):
+    for i in range(x.size):
+        neg[i] = t[i] * x[i]
+        pos[i] = t[i] * y[i]
+
+
+@njit(**ROW)
+def _kl_pulls(x, y, t, neg, tiny):
+    for i in range(x.size):
+        neg[i] = t[i] * (x[i] / max(y[i], tiny))
+
+
+@njit(**ROW)
+def _alpha_pulls(x, y, t, neg, alpha, small, limit, tiny):
+    kind = neg.dtype.type
+    a, zero = kind(alpha), kind(0)
+    for i in range(x.size):
+        power = exp(min(a * log_ratio(max(x[i], small), max(y[i], tiny)), limit))
+        neg[i] = t[i] * (power if x[i] > zero else zero)
+
+
+@njit(**ROW)
+def _near_zero_pulls(x, y, t, neg, alpha, small, limit, tiny):
+    kind = neg.dtype.type
+    a, zero = kind(alpha), kind(0)
+    for i in range(x.size):
+        r = log_ratio(max(x[i], small), max(y[i], tiny))
+        grown = r if a == zero else expm1(min(a * r, limit)) / a
+        neg[i] = t[i] * (grown if x[i] > zero else -kind(1) / a)
+
+
+def pull_row(loss, x, y, t, neg, pos, small, limit, tiny):
+    """``t * neg`` of a row and, for the Euclidean loss, ``t * pos``; else ``pos`` is 1, and `pos` is left alone."""
+    raise NotImplementedError
+
+
+@overload(pull_row, jit_options=ROW)
+def _pulls_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
+    kind = loss.instance_class
+    if kind is Euclidean:
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _euclidean_pulls(x, y, t, neg, pos)
+    if kind is KullbackLeibler:
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _kl_pulls(x, y, t, neg, tiny)
+    if kind is NearZeroAlpha:
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _near_zero_pulls(
+            x, y, t, neg, loss.alpha, small, limit, tiny
+        )
+    return lambda loss, x, y, t, neg, pos, small, limit, tiny: _alpha_pulls(
+        x, y, t, neg, loss.alpha, small, limit, tiny
+    )
+
+
+@njit(**ROW)
+def _times(t, y, out):
+    for i in range(t.size):
+        out[i] = t[i] * y[i]
+
+
+def pull_row_again(loss, x, y, t, neg, pos, small, limit, tiny):
+    """`pull_row` for another ``y``: only what depends on it."""
+    raise NotImplementedError
+
+
+@overload(pull_row_again, jit_options=ROW)
+def _pull_row_again_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
+    if loss.instance_class is Euclidean:
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _times(t, y, pos)
+    return lambda loss, x, y, t, neg, pos, small, limit, tiny: pull_row(loss, x, y, t, neg, pos, small, limit, tiny)
+
+
+@njit(**ROW)
+def _hide(d, p):
+    """Losses without prior weight count as the largest number."""
+    large, zero = d.dtype.type(1e30), p.dtype.type(0)
+    for i in range(d.size):
+        d[i] = d[i] if p[i] > zero else large
+
+
+@njit(**ROW)
+def _weight(d, lowest, over_gamma, flush):
+    e = exp((lowest - d) * over_gamma)
+    return e if e >= flush else e - e
+
+
+@njit(**ROW)
+def _exponentials(d, t, lowest, over_gamma, flush):
+    """``exp((lowest - d) / gamma)``. Summed in a loop of its own: in this one the order would depend on addresses."""
+    for i in range(d.size):
+        t[i] = _weight(d[i], lowest, over_gamma, flush)
+
+
+@njit(**ROW)
+def _euclidean_weights_and_pulls(x, y, t, neg, pos, lowest, over_gamma, flush):
+    """The same from ``d = (x - y)^2``, with ``t * neg`` and ``t * pos``, in one go."""
+    for i in range(x.size):
+        e = _weight(_squared(x[i], y[i]), lowest, over_gamma, flush)
+        t[i] = e
+        neg[i] = e * x[i]
+        pos[i] = e * y[i]
+
+
+@njit(**ROW)
+def _shortfalls(d, out, lowest, over_gamma):
+    for i in range(d.size):
+        out[i] = expm1((lowest - d[i]) * over_gamma)
+
+
+@njit(**ROW)
+def scale_row(t, factor):
+    for i in range(t.size):
+        t[i] *= factor
+
+
+@njit(**ROW)
+def _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e):
+    """``E`` of a point, ``lowest - gamma ln(mass / total)``, and `total`; by what `mass` lacks where that is little."""
+    real = d.dtype.type
+    total = (sum_of_row(p) if p.size > 0 else float(x.size)) + silent
+    log_share = np.log(mass / total)
+    if mass > limits[4] * total:
+        losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
+        if p.size > 0:
+            _hide(d, p)
+        _shortfalls(d, e, lowest, over_gamma)
+        missing = dot(p, e) if p.size > 0 else sum_of_row(e)
+        log_share = np.log1p(max(missing / total, -0.5))
+    return lowest - gamma * log_share, total
+
+
+@njit(**ROW)
+def weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t):
+    """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses."""
+    real = t.dtype.type
+    losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
+    if p.size > 0:
+        _hide(d, p)
+    lowest = _lowest(d) if silent == 0 else real(0)
+    _exponentials(d, t, lowest, over_gamma, real(limits[3]))
+    if p.size > 0:
+        scale_by(t, p)
+    return sum_of_row(t) + silent, lowest, dot(p, d) if p.size > 0 else sum_of_row(d)
+
+
+def weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
+    """`weigh_row` and the pulls under those weights; where ``pos`` is 1, `t` is the row of `pos`."""
+    raise NotImplementedError
+
+
+@overload(weigh_and_pull_row, jit_options=ROW)
+def _weigh_and_pull_row_of_kind(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
+    if loss.instance_class is Euclidean:
+
+        def euclidean(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
+            if p.size > 0:
+                seen = weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t)
+                _euclidean_pulls(x, y, t, neg, pos)
+                return seen
+            lowest, total = _scan(x, y)
+            if silent > 0:
+                lowest = lowest - lowest
+            _euclidean_weights_and_pulls(x, y, t, neg, pos, lowest, over_gamma, t.dtype.type(limits[3]))
+            return sum_of_row(t) + silent, lowest, total
+
+        return euclidean
+
+    def other(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
+        real = t.dtype.type
+        seen = weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t)
+        pull_row(loss, x, y, t, neg, pos, real(limits[0]), real(limits[1]), real(limits[2]))
+        return seen
+
+    return other
+
+
+@njit(**ROW)
+def judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, seen):
+    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by."""
+    mass, lowest, total_loss = seen
+    excess, total = _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e)
+    return weight * (excess - gamma * np.log(total)), weight * excess, weight * total_loss, weight / mass

@@ -1,0 +1,187 @@
+"""A whole sweep of the multiplicative rule over a block, compiled: products, weights, codes step and sums.
+
+It is `kernels.Kernel`'s sweep with `updates.multiplicative.Multiplicative`'s step, in groups of points small enough to
+stay in the cache, and without Python in between. ``NP`` holds ``A * neg`` and ``A * pos`` of a point side by side, so
+that one product serves both: its rows of ``2 m`` are ``2`` rows of ``m``. Weights are not divided by their sum, which
+cancels in the codes step; the sums take it in through the codes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from ewnmf._blas import add_transposed_product, product, product_with_transposed
+from ewnmf._rows import (
+    ROW,
+    Alpha,
+    Euclidean,
+    LowAlpha,
+    NearZeroAlpha,
+    dot,
+    judge_row,
+    losses_of_row,
+    pull_row,
+    pull_row_again,
+    weigh_and_pull_row,
+    weigh_row,
+)
+
+__all__ = ["GROUP", "sweep_codes_first", "sweep_components_first"]
+
+GROUP, WIDTH = 64, 32
+"""Points whose sums are added at once, and points whose weights are."""
+
+
+def _weights_row(loss, A, pos):
+    """Where the weights of a point are kept: with ``pos = 1`` they are its ``A * pos``."""
+    raise NotImplementedError
+
+
+@overload(_weights_row, jit_options=ROW)
+def _weights_row_of_kind(loss, A, pos):
+    if loss.instance_class is Euclidean:
+        return lambda loss, A, pos: A
+    return lambda loss, A, pos: pos
+
+
+def _factor(loss, num, den, cap):
+    """`Loss.factor` of one entry."""
+    raise NotImplementedError
+
+
+@overload(_factor, jit_options=ROW)
+def _factor_of_kind(loss, num, den, cap):
+    kind = loss.instance_class
+    if kind is NearZeroAlpha:
+
+        def near_zero(loss, num, den, cap):
+            value = num / den if den > 0 else num - num
+            if loss.alpha != 0:
+                value = np.log1p(max(loss.alpha * value, -1.0)) / loss.alpha
+            return min(np.exp(value), cap)
+
+        return near_zero
+    if kind in (Alpha, LowAlpha):
+        return lambda loss, num, den, cap: min((num / den) ** (1.0 / loss.alpha), cap) if den > 0 else 1.0
+    return lambda loss, num, den, cap: num / den if den > 0 else 1.0
+
+
+@njit(**ROW)
+def _move_codes(gemm, loss, codes, Wt, NP, O, bounds, new):
+    """Eq. (21): the new codes of some points from their pulls."""
+    n, K, m = codes.shape[0], codes.shape[1], Wt.shape[1]
+    floor, cap = new.dtype.type(bounds[0]), new.dtype.type(bounds[1])
+    product_with_transposed(gemm, NP.reshape(2 * NP.shape[0], m), Wt, O[: 2 * n])
+    for r in range(n):
+        num, den = O[2 * r], O[2 * r + 1]
+        for k in range(K):
+            moved = codes[r, k] * _factor(loss, num[k], den[k], cap)
+            new[r, k] = moved if moved > floor else floor
+
+
+@njit(**ROW)
+def _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows):
+    """Weights, pulls and objective of the points from `at` to `to`, whose reconstructions are in `Y`."""
+    X, P, s, silent, constant = given
+    loss, gamma, limits = how
+    J, E, L = seen
+    d, e = rows[0], rows[1]
+    m, real = X.shape[1], Y.dtype.type
+    over_gamma = real(1.0 / gamma)
+    for j in range(at, to):
+        r = j - at
+        x, y, neg, pos = X[j], Y[r], pulls[r, :m], pulls[r, m:]
+        t = _weights_row(loss, A[r], pos)
+        if constant.size > 0:
+            t[:] = constant[j]
+            losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
+            J[j] = E[j] = L[j] = dot(t, d)
+            factors[r] = real(1)
+            pull_row(loss, x, y, t, neg, pos, real(limits[0]), real(limits[1]), real(limits[2]))
+            continue
+        p, weight = P[j] if P.size > 0 else d[:0], s[j] if s.size > 0 else 1.0
+        weighed = weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos)
+        J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, weighed)
+        factors[r] = real(factor)
+
+
+@njit(**ROW)
+def _weigh_only(given, how, at, to, Y, A, pulls, rows):
+    """The weights of the points from `at` to `to`, up to a factor for each of them."""
+    X, P, _, silent, constant = given
+    loss, gamma, limits = how
+    m, real = X.shape[1], Y.dtype.type
+    over_gamma = real(1.0 / gamma)
+    for j in range(at, to):
+        t = _weights_row(loss, A[j - at], pulls[j - at, m:])
+        if constant.size > 0:
+            t[:] = constant[j]
+        else:
+            p = P[j] if P.size > 0 else rows[0, :0]
+            weigh_row(loss, X[j], Y[j - at], p, silent, over_gamma, limits, rows[0], t)
+
+
+@njit(**ROW)
+def _pull(X, how, at, to, Y, A, pulls, again):
+    """The pulls of the points from `at` to `to` under weights that are there; `again`: only ``Y`` has changed."""
+    loss, _, limits = how
+    m, real = X.shape[1], Y.dtype.type
+    small, limit, tiny = real(limits[0]), real(limits[1]), real(limits[2])
+    for j in range(at, to):
+        r = j - at
+        neg, pos = pulls[r, :m], pulls[r, m:]
+        t = _weights_row(loss, A[r], pos)
+        if again:
+            pull_row_again(loss, X[j], Y[r], t, neg, pos, small, limit, tiny)
+        else:
+            pull_row(loss, X[j], Y[r], t, neg, pos, small, limit, tiny)
+
+
+@njit(**ROW)
+def _scale_codes(codes, factors, scaled):
+    for r in range(codes.shape[0]):
+        for k in range(codes.shape[1]):
+            scaled[r, k] = factors[r] * codes[r, k]
+
+
+@njit(**ROW)
+def sweep_codes_first(gemm, given, how, codes, Wt, bounds, buffers, new, S, seen):
+    """T, H, and the sums under that T."""
+    A, Y, NP, O, scaled, rows, factors = buffers
+    X, loss = given[0], how[0]
+    for top in range(0, X.shape[0], GROUP):
+        bottom = min(top + GROUP, X.shape[0])
+        for at in range(top, bottom, WIDTH):
+            to = min(at + WIDTH, bottom)
+            pulls = NP[at - top : to - top]
+            product(gemm, codes[at:to], Wt, Y)
+            _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows)
+            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
+            product(gemm, new[at:to], Wt, Y)
+            _pull(X, how, at, to, Y, A, pulls, True)
+            _scale_codes(new[at:to], factors, scaled[at - top : to - top])
+        add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
+
+
+@njit(**ROW)
+def sweep_components_first(gemm, before, given, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen):
+    """H under the weights of the factors before the basis moved, then T, then the sums."""
+    A, Y, NP, O, scaled, rows, factors = buffers
+    X, loss = given[0], how[0]
+    for top in range(0, X.shape[0], GROUP):
+        bottom = min(top + GROUP, X.shape[0])
+        for at in range(top, bottom, WIDTH):
+            to = min(at + WIDTH, bottom)
+            pulls = NP[at - top : to - top]
+            if before[4].size == 0:
+                product(gemm, codes[at:to], Wt_before, Y)
+            _weigh_only(before, how_before, at, to, Y, A, pulls, rows)
+            product(gemm, codes[at:to], Wt, Y)
+            _pull(X, how, at, to, Y, A, pulls, False)
+            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
+            product(gemm, new[at:to], Wt, Y)
+            _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows)
+            _scale_codes(new[at:to], factors, scaled[at - top : to - top])
+        add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
