@@ -18,7 +18,7 @@ _PLAIN, _TRANSPOSED = 78, 84
 _SMALL = 1_000_000
 """Multiplications up to which OpenBLAS computes a product without repacking its operands, at nearly its peak."""
 _VOID_POINTER = ir.IntType(8).as_pointer()
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy"}
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 @cache
@@ -78,12 +78,13 @@ def product(gemm, left, right, out):
 
 @njit(**_OPTIONS)
 def product_with_transposed(gemm, left, right, out):
-    """``out = left @ right.T``, rows contiguous."""
+    """``out = left @ right.T``, rows contiguous; a row of `left` may hold several of the product's."""
     b, K, m = out.shape[0], right.shape[0], right.shape[1]
-    step = _stretch(b, m * K, 8)
+    many = left.shape[1] // m
+    step = _stretch(b, m * K, 8 * many)
     for at in range(0, b, step):
         shape = (K, min(step, b - at), m)
-        _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right, m, left[at:], m, 0.0, out[at:], K)
+        _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right, m, left[at // many :], m, 0.0, out[at:], K)
 
 
 @njit(**_OPTIONS)

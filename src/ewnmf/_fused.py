@@ -75,7 +75,7 @@ class FusedKernel(Kernel):
         if _softens(weighting):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
-            P, s = A[:0] if block.P is None else block.P.T, A[0, :0] if block.s is None else block.s
+            P, s = _prior(block), A[0, :0] if block.s is None else block.s
             gamma = weighting.gamma
             passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gamma, limits, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
@@ -100,9 +100,25 @@ class FusedKernel(Kernel):
         call = self._call(block, H, basis)
         given, how = self._given(block, weighting), self._how(weighting, H.dtype)
         _sweeps().sweep_codes_first(
-            call.gemm, given, how, call.codes, call.Wt, call.bounds, call.buffers, call.new, call.S, call.seen
+            call.gemm,
+            given,
+            _prior(block),
+            how,
+            call.codes,
+            call.Wt,
+            call.bounds,
+            call.buffers,
+            call.new,
+            call.S,
+            call.seen,
         )
         return call.swept(block, weighting)
+
+    def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:
+        """The objective of a block: where a sweep is compiled it is measured by one, to compile nothing else for it."""
+        if not self._compiles(weighting):
+            return super().measure(block, H, basis, weighting)
+        return self.sweep_codes_first(block, H, basis, None, weighting).measure
 
     def sweep_components_first(
         self, block: Block, H: Array, basis: Basis, shared: Any, before: tuple[Basis, Weighting]
@@ -116,10 +132,29 @@ class FusedKernel(Kernel):
         given_before, how_before = self._given(block, before[1]), self._how(before[1], H.dtype)
         Wt_before = np.ascontiguousarray(before[0][0].T)
         _sweeps().sweep_components_first(
-            call.gemm, given_before, given, how_before, how, call.codes, Wt_before, call.Wt, call.bounds, call.buffers,
-            call.new, call.S, call.seen,
+            call.gemm, given_before, given, _prior(block), how_before, how, call.codes, Wt_before, call.Wt,
+            call.bounds, call.buffers, call.new, call.S, call.seen,
         )  # fmt: skip
         return call.swept(block, weighting)
+
+    @property
+    def encodes_at_once(self) -> int:
+        """Points that `encode` takes together."""
+        return int(_sweeps().STEP) if self._compiles(self.problem.weighting) else super().encodes_at_once
+
+    def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
+        """Codes for a fixed basis, wholly compiled for the multiplicative rule."""
+        weighting = self.problem.weighting
+        if not self._compiles(weighting):
+            return super().encode(block, H, basis, max_iter, tol)
+        call = self._call(block, H, basis)
+        given, how = self._given(block, weighting), self._how(weighting, H.dtype)
+        first = self._given(block, weighting.start())
+        _sweeps().encode(
+            call.gemm, first, given, _prior(block), how, call.Wt, call.bounds, call.buffers, (tol, max_iter),
+            call.codes, call.seen,
+        )  # fmt: skip
+        return call.codes.T
 
     def _compiles(self, weighting: Weighting) -> bool:
         constant = isinstance(weighting, Entropy) and weighting.gamma == 0
@@ -128,11 +163,11 @@ class FusedKernel(Kernel):
     def _given(self, block: Block, weighting: Weighting) -> tuple[Any, ...]:
         """The block for compiled code, with its weights where they do not depend on the losses."""
         X, nothing = block.X.T, block.X.T[:0]
-        P, s = nothing if block.P is None else block.P.T, nothing[0:0, 0] if block.s is None else block.s
+        s = nothing[:, 0] if block.s is None else block.s
         constant = nothing
         if not _softens(weighting):
             constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
-        return X, P, s, block.silent, constant
+        return X, s, block.silent, constant
 
     def _how(self, weighting: Weighting, dtype: Any) -> tuple[Any, ...]:
         gamma = float(weighting.gamma) if _softens(weighting) else 1.0
@@ -181,6 +216,10 @@ class FusedKernel(Kernel):
 def _softens(weighting: Weighting) -> TypeGuard[Entropy]:
     """Whether the weights are the exponentials of Eq. (18)."""
     return isinstance(weighting, Entropy) and weighting.adaptive and weighting.gamma > 0
+
+
+def _prior(block: Block) -> Array | None:
+    return None if block.P is None else block.P.T
 
 
 def _plain_loss(E: Array, block: Block, weighting: Weighting) -> Array:

@@ -1,6 +1,6 @@
 """The elementwise work of any rule's sweep, compiled: all rows of a block, by the functions of `_rows`.
 
-An empty ``P``, ``s`` or ``A`` stands for ones.
+``P`` may be None, and an empty ``s`` or ``A`` stands for ones too.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ewnmf._rows import ROW, dot, judge_row, losses_of_row, pull_row, scale_by, scale_row, sum_of_row, weigh_row
+from ewnmf._rows import ENTRY, dot, judge_row, losses_of_row, pull_row, scale_by, scale_row, sum_of_row, weigh_row
 
 __all__ = ["measure_rows", "pull_rows", "weigh_rows"]
 
 
-@njit(**ROW)
+@njit(**ENTRY)
 def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
     """Entropy weights ``A``, their pulls (where `neg` is not empty) and every row's ``J*``, ``E`` and loss."""
     real = A.dtype.type
@@ -21,7 +21,7 @@ def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
     over_gamma = real(1.0 / gamma)
     d, e = np.empty(X.shape[1], dtype=A.dtype), np.empty(X.shape[1], dtype=A.dtype)
     for j in range(X.shape[0]):
-        p = P[j] if P.size > 0 else d[:0]
+        p = None if P is None else P[j]
         weight = s[j] if s.size > 0 else 1.0
         seen = weigh_row(loss, X[j], Y[j], p, silent, over_gamma, limits, d, A[j])
         J[j], E[j], L[j], factor = judge_row(loss, X[j], Y[j], p, silent, weight, gamma, over_gamma, limits, d, e, seen)
@@ -30,7 +30,7 @@ def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
             pull_row(loss, X[j], Y[j], A[j], neg[j], Y[j], small, limit, tiny)
 
 
-@njit(**ROW)
+@njit(**ENTRY)
 def measure_rows(X, Y, A, loss, limits, L):
     """``sum A d`` of every row under given weights."""
     real = Y.dtype.type
@@ -41,7 +41,7 @@ def measure_rows(X, Y, A, loss, limits, L):
         L[j] = dot(A[j], d) if A.size > 0 else sum_of_row(d)
 
 
-@njit(**ROW)
+@njit(**ENTRY)
 def pull_rows(X, Y, A, loss, limits, neg):
     """``A * neg`` and, for the Euclidean loss, ``A * pos`` in place of ``Y``; without `neg` only the latter."""
     real = Y.dtype.type

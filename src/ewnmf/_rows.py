@@ -1,7 +1,7 @@
 """One point at a time, compiled: from a row of ``Y`` to losses, weights, pulls and objective.
 
 Rows are points (the core's columns, contiguous in memory). What is computed is defined in `losses` and `weights`; here
-it is only computed faster, and tests compare the two. An empty row of priors stands for ones.
+it is only computed faster, and tests compare the two. Priors that are None stand for ones.
 """
 
 from __future__ import annotations
@@ -9,18 +9,20 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
 from numba.extending import overload
 
 from ewnmf._vector_math import SAFE, bits, exp, expm1, log_ratio, number
 
 __all__ = [
+    "ENTRY",
     "ROW",
     "Alpha",
     "Euclidean",
     "KullbackLeibler",
     "LowAlpha",
     "NearZeroAlpha",
+    "copy_row",
     "dot",
     "judge_row",
     "losses_of_row",
@@ -73,7 +75,10 @@ def can_cache() -> bool:
     return True
 
 
-ROW: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": can_cache()}
+ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": can_cache()}
+"""For what Python calls: its machine code, with all that it calls, is kept on disk."""
+ROW: dict[str, Any] = {**ENTRY, "cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""For what only compiled code calls."""
 _SUM: dict[str, Any] = {**ROW, "fastmath": {*SAFE, "reassoc"}}
 
 
@@ -101,7 +106,7 @@ def _lowest(row):
     return number(lowest)
 
 
-@njit(fastmath={"nnan", "nsz"})
+@njit(**{**ROW, "fastmath": {"nnan", "nsz"}})
 def _squared(x, y):
     """``(x - y)^2``, rounded: fused with what follows, the least of them would differ from itself."""
     e = x - y
@@ -239,6 +244,13 @@ def _times(t, y, out):
         out[i] = t[i] * y[i]
 
 
+@njit(**ROW)
+def copy_row(source, target):
+    """``target = source``."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
 def pull_row_again(loss, x, y, t, neg, pos, small, limit, tiny):
     """`pull_row` for another ``y``: only what depends on it."""
     raise NotImplementedError
@@ -260,23 +272,21 @@ def _hide(d, p):
 
 
 @njit(**ROW)
-def _weight(d, lowest, over_gamma, flush):
-    e = exp((lowest - d) * over_gamma)
-    return e if e >= flush else e - e
-
-
-@njit(**ROW)
 def _exponentials(d, t, lowest, over_gamma, flush):
     """``exp((lowest - d) / gamma)``. Summed in a loop of its own: in this one the order would depend on addresses."""
+    zero = t.dtype.type(0)
     for i in range(d.size):
-        t[i] = _weight(d[i], lowest, over_gamma, flush)
+        e = exp((lowest - d[i]) * over_gamma)
+        t[i] = e if e >= flush else zero
 
 
 @njit(**ROW)
 def _euclidean_weights_and_pulls(x, y, t, neg, pos, lowest, over_gamma, flush):
     """The same from ``d = (x - y)^2``, with ``t * neg`` and ``t * pos``, in one go."""
+    zero = t.dtype.type(0)
     for i in range(x.size):
-        e = _weight(_squared(x[i], y[i]), lowest, over_gamma, flush)
+        e = exp((lowest - _squared(x[i], y[i])) * over_gamma)
+        e = e if e >= flush else zero
         t[i] = e
         neg[i] = e * x[i]
         pos[i] = e * y[i]
@@ -298,14 +308,14 @@ def scale_row(t, factor):
 def _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e):
     """``E`` of a point, ``lowest - gamma ln(mass / total)``, and `total`; by what `mass` lacks where that is little."""
     real = d.dtype.type
-    total = (sum_of_row(p) if p.size > 0 else float(x.size)) + silent
+    total = float(silent + x.size) if p is None else silent + sum_of_row(p)
     log_share = np.log(mass / total)
     if mass > limits[4] * total:
         losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-        if p.size > 0:
+        if p is not None:
             _hide(d, p)
         _shortfalls(d, e, lowest, over_gamma)
-        missing = dot(p, e) if p.size > 0 else sum_of_row(e)
+        missing = sum_of_row(e) if p is None else dot(p, e)
         log_share = np.log1p(max(missing / total, -0.5))
     return lowest - gamma * log_share, total
 
@@ -315,13 +325,13 @@ def weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t):
     """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses."""
     real = t.dtype.type
     losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-    if p.size > 0:
+    if p is not None:
         _hide(d, p)
     lowest = _lowest(d) if silent == 0 else real(0)
     _exponentials(d, t, lowest, over_gamma, real(limits[3]))
-    if p.size > 0:
+    if p is not None:
         scale_by(t, p)
-    return sum_of_row(t) + silent, lowest, dot(p, d) if p.size > 0 else sum_of_row(d)
+    return sum_of_row(t) + silent, lowest, sum_of_row(d) if p is None else dot(p, d)
 
 
 def weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
@@ -331,28 +341,24 @@ def weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos
 
 @overload(weigh_and_pull_row, jit_options=ROW)
 def _weigh_and_pull_row_of_kind(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
-    if loss.instance_class is Euclidean:
+    if loss.instance_class is Euclidean and isinstance(p, types.NoneType):
 
-        def euclidean(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
-            if p.size > 0:
-                seen = weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t)
-                _euclidean_pulls(x, y, t, neg, pos)
-                return seen
+        def at_once(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
             lowest, total = _scan(x, y)
             if silent > 0:
                 lowest = lowest - lowest
             _euclidean_weights_and_pulls(x, y, t, neg, pos, lowest, over_gamma, t.dtype.type(limits[3]))
             return sum_of_row(t) + silent, lowest, total
 
-        return euclidean
+        return at_once
 
-    def other(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
+    def one_by_one(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos):
         real = t.dtype.type
         seen = weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t)
         pull_row(loss, x, y, t, neg, pos, real(limits[0]), real(limits[1]), real(limits[2]))
         return seen
 
-    return other
+    return one_by_one
 
 
 @njit(**ROW)

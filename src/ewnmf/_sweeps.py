@@ -14,11 +14,13 @@ from numba.extending import overload
 
 from ewnmf._blas import add_transposed_product, product, product_with_transposed
 from ewnmf._rows import (
+    ENTRY,
     ROW,
     Alpha,
     Euclidean,
     LowAlpha,
     NearZeroAlpha,
+    copy_row,
     dot,
     judge_row,
     losses_of_row,
@@ -28,10 +30,10 @@ from ewnmf._rows import (
     weigh_row,
 )
 
-__all__ = ["GROUP", "sweep_codes_first", "sweep_components_first"]
+__all__ = ["GROUP", "STEP", "encode", "sweep_codes_first", "sweep_components_first"]
 
-GROUP, WIDTH = 64, 32
-"""Points whose sums are added at once, and points whose weights are."""
+GROUP, WIDTH, STEP = 64, 32, 8
+"""Points whose sums are added at once, points whose weights are, and points that are encoded at once."""
 
 
 def _weights_row(loss, A, pos):
@@ -71,9 +73,9 @@ def _factor_of_kind(loss, num, den, cap):
 @njit(**ROW)
 def _move_codes(gemm, loss, codes, Wt, NP, O, bounds, new):
     """Eq. (21): the new codes of some points from their pulls."""
-    n, K, m = codes.shape[0], codes.shape[1], Wt.shape[1]
+    n, K = codes.shape
     floor, cap = new.dtype.type(bounds[0]), new.dtype.type(bounds[1])
-    product_with_transposed(gemm, NP.reshape(2 * NP.shape[0], m), Wt, O[: 2 * n])
+    product_with_transposed(gemm, NP, Wt, O[: 2 * n])
     for r in range(n):
         num, den = O[2 * r], O[2 * r + 1]
         for k in range(K):
@@ -82,9 +84,9 @@ def _move_codes(gemm, loss, codes, Wt, NP, O, bounds, new):
 
 
 @njit(**ROW)
-def _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows):
+def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
     """Weights, pulls and objective of the points from `at` to `to`, whose reconstructions are in `Y`."""
-    X, P, s, silent, constant = given
+    X, s, silent, constant = given
     loss, gamma, limits = how
     J, E, L = seen
     d, e = rows[0], rows[1]
@@ -95,31 +97,31 @@ def _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows):
         x, y, neg, pos = X[j], Y[r], pulls[r, :m], pulls[r, m:]
         t = _weights_row(loss, A[r], pos)
         if constant.size > 0:
-            t[:] = constant[j]
+            copy_row(constant[j], t)
             losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
             J[j] = E[j] = L[j] = dot(t, d)
             factors[r] = real(1)
             pull_row(loss, x, y, t, neg, pos, real(limits[0]), real(limits[1]), real(limits[2]))
             continue
-        p, weight = P[j] if P.size > 0 else d[:0], s[j] if s.size > 0 else 1.0
+        p, weight = None if P is None else P[j], s[j] if s.size > 0 else 1.0
         weighed = weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos)
         J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, weighed)
         factors[r] = real(factor)
 
 
 @njit(**ROW)
-def _weigh_only(given, how, at, to, Y, A, pulls, rows):
+def _weigh_only(given, P, how, at, to, Y, A, pulls, rows):
     """The weights of the points from `at` to `to`, up to a factor for each of them."""
-    X, P, _, silent, constant = given
+    X, _, silent, constant = given
     loss, gamma, limits = how
     m, real = X.shape[1], Y.dtype.type
     over_gamma = real(1.0 / gamma)
     for j in range(at, to):
         t = _weights_row(loss, A[j - at], pulls[j - at, m:])
         if constant.size > 0:
-            t[:] = constant[j]
+            copy_row(constant[j], t)
         else:
-            p = P[j] if P.size > 0 else rows[0, :0]
+            p = None if P is None else P[j]
             weigh_row(loss, X[j], Y[j - at], p, silent, over_gamma, limits, rows[0], t)
 
 
@@ -146,8 +148,8 @@ def _scale_codes(codes, factors, scaled):
             scaled[r, k] = factors[r] * codes[r, k]
 
 
-@njit(**ROW)
-def sweep_codes_first(gemm, given, how, codes, Wt, bounds, buffers, new, S, seen):
+@njit(**ENTRY)
+def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, seen):
     """T, H, and the sums under that T."""
     A, Y, NP, O, scaled, rows, factors = buffers
     X, loss = given[0], how[0]
@@ -157,7 +159,7 @@ def sweep_codes_first(gemm, given, how, codes, Wt, bounds, buffers, new, S, seen
             to = min(at + WIDTH, bottom)
             pulls = NP[at - top : to - top]
             product(gemm, codes[at:to], Wt, Y)
-            _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows)
+            _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows)
             _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
             product(gemm, new[at:to], Wt, Y)
             _pull(X, how, at, to, Y, A, pulls, True)
@@ -165,8 +167,10 @@ def sweep_codes_first(gemm, given, how, codes, Wt, bounds, buffers, new, S, seen
         add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
 
 
-@njit(**ROW)
-def sweep_components_first(gemm, before, given, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen):
+@njit(**ENTRY)
+def sweep_components_first(
+    gemm, before, given, P, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen
+):
     """H under the weights of the factors before the basis moved, then T, then the sums."""
     A, Y, NP, O, scaled, rows, factors = buffers
     X, loss = given[0], how[0]
@@ -175,13 +179,50 @@ def sweep_components_first(gemm, before, given, how_before, how, codes, Wt_befor
         for at in range(top, bottom, WIDTH):
             to = min(at + WIDTH, bottom)
             pulls = NP[at - top : to - top]
-            if before[4].size == 0:
+            if before[3].size == 0:
                 product(gemm, codes[at:to], Wt_before, Y)
-            _weigh_only(before, how_before, at, to, Y, A, pulls, rows)
+            _weigh_only(before, P, how_before, at, to, Y, A, pulls, rows)
             product(gemm, codes[at:to], Wt, Y)
             _pull(X, how, at, to, Y, A, pulls, False)
             _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
             product(gemm, new[at:to], Wt, Y)
-            _weigh(given, how, at, to, Y, A, pulls, factors, seen, rows)
+            _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows)
             _scale_codes(new[at:to], factors, scaled[at - top : to - top])
         add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
+
+
+@njit(**ROW)
+def _still_going(E, last, going, tol):
+    any_going = False
+    for r in range(E.size):
+        if last[r] < np.inf and abs(last[r] - E[r]) <= tol * last[r]:
+            going[r] = False
+        last[r] = E[r]
+        any_going = any_going or going[r]
+    return any_going
+
+
+@njit(**ENTRY)
+def encode(gemm, first, given, P, how, Wt, bounds, buffers, limits, codes, seen):
+    """Codes for a fixed basis, in place: each point until its ``E`` falls by at most `tol` of itself.
+
+    `codes` has a multiple of `STEP` points, so that all products have one shape and a point's bits are its own.
+    """
+    A, Y, NP, O, moved, rows, factors = buffers
+    tol, max_iter = limits
+    E = seen[1]
+    last, going = np.empty(STEP), np.empty(STEP, dtype=np.bool_)
+    for at in range(0, codes.shape[0], STEP):
+        to = at + STEP
+        last[:], going[:] = np.inf, True
+        product(gemm, codes[at:to], Wt, Y)
+        _weigh(first, P, how, at, to, Y, A, NP, factors, seen, rows)
+        for _ in range(max_iter):
+            _move_codes(gemm, how[0], codes[at:to], Wt, NP, O, bounds, moved)
+            for r in range(STEP):
+                if going[r]:
+                    copy_row(moved[r], codes[at + r])
+            product(gemm, codes[at:to], Wt, Y)
+            _weigh(given, P, how, at, to, Y, A, NP, factors, seen, rows)
+            if tol > 0 and not _still_going(E[at:to], last, going, tol):
+                break

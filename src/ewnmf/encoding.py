@@ -6,7 +6,6 @@ import numpy as np
 
 from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
 from ewnmf.updates.rule import Array, Block, Facts
@@ -14,8 +13,8 @@ from ewnmf.updates.rule import Array, Block, Facts
 __all__ = ["encode", "loss_of", "weights_of"]
 
 _WIDTH = 32
-"""Points are worked on in blocks of exactly this many, filled up with copies: matrix products of one shape treat
-every column alike, so that a point's bits do not depend on its neighbours."""
+"""Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
+of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
 
 
 def encode(
@@ -40,16 +39,18 @@ def encode(
     with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
 
         def work(block: Block, cut: slice) -> Array:
-            return _encode_block(kernel, W, _fill(block), max_iter, tol)[:, : cut.stop - cut.start]
+            full = _fill(block, kernel.encodes_at_once)
+            codes = kernel.encode(full, _start(full.X, W, kernel.rule.floor), (W,), max_iter, tol)
+            return codes[:, : cut.stop - cut.start]
 
         for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
             H[:, cut] = codes
     return H
 
 
-def _fill(block: Block) -> Block:
-    """The block with its first point repeated up to the width that all blocks have."""
-    missing = _WIDTH - block.X.shape[1]
+def _fill(block: Block, unit: int) -> Block:
+    """The block with its first point repeated up to a multiple of `unit` points."""
+    missing = -block.X.shape[1] % unit
     if missing == 0:
         return block
     column = [*range(block.X.shape[1]), *[0] * missing]
@@ -64,25 +65,6 @@ def _start(X: Array, W: Array, floor: float) -> Array:
     per_point = np.abs(X).sum(axis=0) / (size if size > 0 else 1)
     H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
     H[:] = np.maximum(per_point, floor)
-    return H
-
-
-def _encode_block(kernel: Kernel, W: Array, block: Block, max_iter: int, tol: float) -> Array:
-    basis, weighting = (W,), kernel.problem.weighting
-    shared = kernel.rule.shared(basis, ())
-    H = _start(block.X, W, kernel.rule.floor)
-    terms = kernel.terms(block, H, basis, kernel.weigh(block, H, basis, weighting.start()))
-    last = np.full(H.shape[1], np.inf)
-    going = np.ones(H.shape[1], dtype=bool)
-    for _ in range(max_iter):
-        moved = kernel.rule.step_codes(block, H, basis, terms, shared)
-        np.copyto(H, moved, where=going)
-        seen = kernel.see(block, H, basis, weighting)
-        if tol > 0:
-            going &= ~((last < np.inf) & (np.abs(last - seen.E) <= tol * last))
-            if not going.any():
-                break
-        last, terms = seen.E, seen.terms
     return H
 
 

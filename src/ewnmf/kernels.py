@@ -88,6 +88,10 @@ class Kernel:
         penalty = self.rule.penalty_codes(H)
         return seen._replace(J=seen.J + penalty, E=seen.E + penalty)
 
+    def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:
+        """The objective of a block under these factors."""
+        return self.see(block, H, basis, weighting).measure
+
     def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
         """The effective weights of a block, without the reconstruction where they do not need it."""
         if weighting.adaptive:
@@ -115,3 +119,25 @@ class Kernel:
         H = self.rule.step_codes(block, H, basis, seen.terms, shared)
         terms = self.terms(block, H, basis, seen.terms.A, seen.terms)
         return Swept(H, self.rule.stats(block, H, basis, terms), seen.measure)
+
+    @property
+    def encodes_at_once(self) -> int:
+        """Points that `encode` takes together: it gets a multiple of them."""
+        return 32
+
+    def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
+        """Codes (K x b) for a fixed basis from the codes `H`: each point until its ``E`` falls by `tol` of itself."""
+        weighting, shared = self.problem.weighting, self.rule.shared(basis, ())
+        terms = self.terms(block, H, basis, self.weigh(block, H, basis, weighting.start()))
+        last = np.full(H.shape[1], np.inf)
+        going = np.ones(H.shape[1], dtype=bool)
+        for _ in range(max_iter):
+            moved = self.rule.step_codes(block, H, basis, terms, shared)
+            np.copyto(H, moved, where=going)
+            seen = self.see(block, H, basis, weighting)
+            if tol > 0:
+                going &= ~((last < np.inf) & (np.abs(last - seen.E) <= tol * last))
+                if not going.any():
+                    break
+            last, terms = seen.E, seen.terms
+        return H

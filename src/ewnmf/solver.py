@@ -129,7 +129,7 @@ class _Run:
         """The objective of the factors as they are."""
 
         def work(block: Block, H: Array) -> Swept:
-            return Swept(H, (), self.kernel.see(block, H, self.basis, self.weighting).measure)
+            return Swept(H, (), self.kernel.measure(block, H, self.basis, self.weighting))
 
         return self._with_penalty(self.sweep(work)[2])
 
