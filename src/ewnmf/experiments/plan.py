@@ -105,10 +105,13 @@ def _protocol(spec: Spec, gammas: Sequence[float]) -> Iterator[Spec]:
     """All methods from one start: the plain ones, EWNMF without labels, at every gamma, NMF with as many tries."""
     for method in PLAIN:
         yield replace(spec, method=method)
-    for gamma in ("auto", *gammas):
-        yield replace(spec, method="ewnmf", gamma=gamma)
+    yield from _weighted(spec, ("auto", *gammas))
     for attempt in range(1, len(gammas)):
         yield replace(spec, attempt=attempt)
+
+
+def _weighted(spec: Spec, gammas: Sequence[float | str]) -> Iterator[Spec]:
+    return (replace(spec, method="ewnmf", gamma=gamma) for gamma in gammas)
 
 
 def _statistics(quick: bool, limits: Limits) -> Iterator[Spec]:
@@ -119,8 +122,7 @@ def _statistics(quick: bool, limits: Limits) -> Iterator[Spec]:
 def _signals(quick: bool, limits: Limits) -> Iterator[Spec]:
     for seed in range(limits.seeds or PAPER_SEEDS):
         spec = Spec("signals", "nmf", 2, seed)
-        yield replace(spec, method="ewnmf", gamma=SIGNALS_GAMMA)
-        yield replace(spec, method="ewnmf", gamma="auto")
+        yield from _weighted(spec, (SIGNALS_GAMMA, "auto"))
         yield spec
 
 
@@ -163,8 +165,7 @@ def _shown(quick: bool, limits: Limits) -> Iterator[Spec]:
     spec = Spec("yale", "nmf", CLASSES["yale"], 0)
     for method in PLAIN:
         yield replace(spec, method=method)
-    for gamma in (FACES_GAMMA, "auto"):
-        yield replace(spec, method="ewnmf", gamma=gamma)
+    yield from _weighted(spec, (FACES_GAMMA, "auto"))
 
 
 def _occlusion(quick: bool, limits: Limits) -> Iterator[Spec]:
@@ -174,8 +175,7 @@ def _occlusion(quick: bool, limits: Limits) -> Iterator[Spec]:
         for share in shares:
             spec = Spec("yale", "nmf", CLASSES["yale"], seed, occluded=share)
             yield spec
-            for gamma in ("auto", *gammas):
-                yield replace(spec, method="ewnmf", gamma=gamma)
+            yield from _weighted(spec, ("auto", *gammas))
 
 
 _ALL_TARGETS = (

@@ -81,7 +81,7 @@ class Spec:
         if isinstance(self.gamma, str) and self.gamma != "auto":
             raise unknown_name("gamma", self.gamma, ("auto",))
         # One run has one spelling, and so one key.
-        if isinstance(self.gamma, int):
+        if self.gamma is not None and self.gamma != "auto":
             object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "occluded", float(self.occluded))
         object.__setattr__(self, "keep", tuple(sorted(set(self.keep))))

@@ -103,6 +103,10 @@ class Store:
             connection.execute(f"INSERT OR IGNORE INTO results ({', '.join(_COLUMNS)}) VALUES ({places})", values)
             connection.executemany("INSERT OR IGNORE INTO arrays (key, name, value) VALUES (?, ?, ?)", packed)
 
+    def __contains__(self, key: str) -> bool:
+        with _sentences(self.path):
+            return bool(self._connection.execute("SELECT 1 FROM results WHERE key = ?", (key,)).fetchone())
+
     def keys(self) -> set[str]:
         """The keys of all rows."""
         with _sentences(self.path):
