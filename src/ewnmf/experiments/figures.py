@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ewnmf import plots
-from ewnmf.experiments.paper import PRINTED
+from ewnmf.experiments.paper import GAMMAS, PRINTED
 from ewnmf.experiments.statistics import MEASURES, PROTOCOLS, VIEWS, Experiment, Result, results, spread
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ LOOKS: dict[str, Look] = {
     "ewnmf-one": Look(plots.VERMILION, "P"),
     "ewnmf-auto": Look(plots.BLUE, "X", "-."),
 }
+LOOKS["ewnmf"] = LOOKS["ewnmf-one"]
 AS_PRINTED = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf-best")
 FAIR = ("nmf", "nmf-best", "ewnmf-best", "ewnmf-one", "ewnmf-auto")
 
@@ -70,7 +71,9 @@ def against_gamma(found: Experiment, table: str) -> Figure:
             ax.set_title(f"{measure}, k-means on {title}", fontsize=10)
     for ax in axes[-1]:
         ax.set_xlabel(r"$\gamma$ (no unit: pixels are scaled to [0, 1])")
-        ax.set_xticks(found.gammas, [_power(gamma) for gamma in found.gammas])
+        shown = [gamma for gamma in GAMMAS if round(np.log10(gamma)) % 2 == 0]
+        ax.set_xticks(shown, [_power(gamma) for gamma in shown])
+        ax.minorticks_off()
     _legend(figure, axes.ravel(), columns=3)
     return figure
 
@@ -176,7 +179,7 @@ def _band(ax: Axes, places: Sequence[float], values: Sequence[Sequence[float]], 
         marker=look.marker,
         ls=look.dash,
         lw=1.5,
-        ms=6,
+        ms=8 if look.marker in "PX" else 6,
         label=label,
         mfc=look.colour if look.filled else "white",
         mec=look.colour if not look.filled else "white",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ewnmf import plots
 from ewnmf.experiments.figures import LOOKS, panels
+from ewnmf.experiments.markup import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,18 +47,26 @@ def signal_weights(
             plots._shade(ax, damaged[j].astype(bool))
             name = f"mixture {j + 1}" if column == 1 else "weight x m" if column == 2 else ""
             plots._label_signal(ax, title if column == 1 else f"Weights,\n{title}", j, n_shown, name)
+    for ax in figure.axes:
+        if ax.get_xlabel():
+            ax.set_xlabel("time in samples")
     figure.align_ylabels()
     return figure
 
 
 @dataclass(frozen=True)
 class Descent:
-    """The cost of a run after every iteration, above its bound, and the iteration from which it was stable."""
+    """The cost of a run, above its bound, after every iteration but the `first` ones, which settled gamma."""
 
     label: str
     cost: Array
-    first: int
-    stable_at: float
+    first: int = 0
+
+    @property
+    def late_fall(self) -> float:
+        """The share of its cost that the run lost after the 200th iteration; NaN where it has no later ones."""
+        at = STABLE - 1 - self.first
+        return float(1 - self.cost[-1] / self.cost[at]) if 0 <= at < self.cost.size - 1 else np.nan
 
     @property
     def rises(self) -> Array:
@@ -67,7 +76,7 @@ class Descent:
 
 def cost_curves(runs: Mapping[str, Descent], n_columns: int = 3) -> Figure:
     """Cost against iterations, a panel for each method, on a logarithmic axis; rises are marked."""
-    figure, axes = panels(ceil(len(runs) / n_columns), n_columns, 9.0, 2.7 * ceil(len(runs) / n_columns), sharex=True)
+    figure, axes = panels(ceil(len(runs) / n_columns), n_columns, 9.0, 2.9 * ceil(len(runs) / n_columns), sharex=True)
     for ax in axes.ravel()[len(runs) :]:
         ax.set_axis_off()
     for at, (ax, (name, run)) in enumerate(zip(axes.ravel(), runs.items(), strict=False)):
@@ -90,16 +99,18 @@ def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
     ax.set_yscale("log")
     iterations = np.arange(run.cost.size) + 1 + run.first
     ax.plot(iterations, run.cost, color=colour, lw=1.6)
+    settled = run.cost[min(4, run.cost.size - 1) :]
+    ax.set_ylim(settled.min() / 1.05, 1.25 * settled.max())
     ax.axvline(STABLE, color=plots.GREY, lw=1, ls=":", label=f"{STABLE} iterations")
-    stable = int(run.stable_at)
-    at = min(max(stable - 1 - run.first, 0), run.cost.size - 1)
-    ax.plot(iterations[at], run.cost[at], "D", ms=7, color=colour, mec="white", label="stable from here")
     rises = run.rises
     if rises.size:
         ax.plot(
             rises, run.cost[rises - 1 - run.first], ls="", marker="|", ms=9, color=plots.VERMILION, label="cost rose"
         )
-    ax.set_title(f"{run.label}: {len(rises)} rises" if len(rises) != 1 else f"{run.label}: 1 rise", fontsize=10)
+    lost = (
+        "" if np.isnan(run.late_fall) else f"\n{run.late_fall:.1%} lost after {STABLE}; {counted(rises.size, 'rise')}"
+    )
+    ax.set_title(f"{run.label}{lost}", fontsize=10)
     ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     ax.yaxis.set_minor_formatter(NullFormatter())
@@ -107,15 +118,15 @@ def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
 
 def bases(found: Mapping[str, tuple[str, Array]], n_columns: int = 5) -> Figure:
     """Basis images of each method (label, K x pixels), each with pixels (or their absolute values) that sum to one."""
-    figure = plots._new_figure(9.0, 3.1 * ceil(len(found) / 3))
-    blocks = figure.subfigures(ceil(len(found) / 3), min(3, len(found)), squeeze=False)
+    figure = plots._new_figure(9.0, 2.2 * ceil(len(found) / 3))
+    blocks = figure.subfigures(ceil(len(found) / 3), min(3, len(found)), squeeze=False, wspace=0.03)
     for block, (title, components) in zip(blocks.ravel(), found.values(), strict=False):
         totals = np.abs(components).sum(axis=1, keepdims=True)
         images = components / np.where(totals == 0, 1, totals)
         signed = bool((images < 0).any())
         side = round(images.shape[1] ** 0.5)
         axes = block.subplots(ceil(len(images) / n_columns), n_columns, squeeze=False)
-        scale = np.quantile(np.abs(images), 0.995)
+        scale = np.quantile(np.abs(images), 0.98)
         for ax in axes.ravel():
             ax.set_axis_off()
         for ax, image in zip(axes.ravel(), images, strict=False):

@@ -108,7 +108,7 @@ def _known(targets: Sequence[str]) -> list[str]:
 
 def page(material: Material, sections: dict[str, Section]) -> str:
     """The whole page as Markdown."""
-    found = verdicts(material.rows)
+    found = verdicts(material.rows, material.seen())
     judged = [[CLAIMS[verdict.claim].says, CLAIMS[verdict.claim].where, f"**{verdict.outcome}**"] for verdict in found]
     reasons = [f"**{CLAIMS[verdict.claim].says}** ({verdict.outcome}): {verdict.why}" for verdict in found]
     parts = [
@@ -128,12 +128,12 @@ def _what_was_run(rows: Sequence[Row]) -> list[str | Table]:
     if not rows:
         return ["Nothing yet: the store is empty."]
     days = sorted(row.finished[:10] for row in rows)
-    hours = sum(row.seconds for row in rows) / 3600
+    minutes = sum(row.seconds for row in rows) / 60
+    time = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.0f} minutes"
     versions = sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()})
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     words = (
-        f"{counted(len(rows), 'run')}, {hours:.1f} hours of one process in all, finished {when}. "
-        f"Versions: {', '.join(versions)}."
+        f"{counted(len(rows), 'run')}, {time} of one process in all, finished {when}. Versions: {', '.join(versions)}."
     )
     return [wrapped(words), tables.what_was_run(rows)]
 
