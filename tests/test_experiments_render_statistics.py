@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ewnmf.experiments.paper import GAMMAS
 from ewnmf.experiments.statistics import compare, experiment, gap_of, results, spread
 from tests.experiment_rows import row
 
@@ -98,12 +99,25 @@ def test_one_gamma_serves_all_numbers_of_clusters():
     )
 
 
-def test_the_shown_gamma_is_the_one_whose_components_were_kept():
-    rows = [yale("ewnmf", 0, 0.5, gamma="auto"), yale("ewnmf", 0, 0.5, gamma=0.1)]
-    assert experiment(rows, "yale", draws=False).shown == "auto"
-    rows.insert(1, yale("ewnmf", 0, 0.5, gamma=0.02, keep=("components",)))
+def test_the_shown_gamma_is_that_of_the_figures_or_auto():
+    rows = [yale("ewnmf", 0, 0.5, gamma=0.02), yale("ewnmf", 0, 0.5, gamma="auto"), yale("ewnmf", 0, 0.5, gamma=0.1)]
     assert experiment(rows, "yale", draws=False).shown == 0.02
-    assert experiment(rows[:0], "yale", draws=False).shown is None
+    assert experiment(rows[1:], "yale", draws=False).shown == "auto"
+    assert experiment(rows[2:], "yale", draws=False).shown is None
+
+
+@pytest.mark.parametrize(
+    ("tried", "counted"),
+    [
+        ({0: GAMMAS, 1: GAMMAS[:3], 2: GAMMAS[:3]}, GAMMAS),
+        ({0: GAMMAS[:7], 1: GAMMAS[:3], 2: GAMMAS[:3]}, GAMMAS[:3]),
+        ({0: GAMMAS[:7], 1: GAMMAS[:7], 2: GAMMAS[:3]}, GAMMAS[:7]),
+        ({0: GAMMAS[:2], 1: GAMMAS[5:6]}, GAMMAS[:2]),
+    ],
+)
+def test_gammas_that_few_runs_have_do_not_cost_the_others(tried, counted):
+    rows = [yale("ewnmf", seed, 0.5, gamma=gamma) for seed, gammas in tried.items() for gamma in gammas]
+    assert experiment(rows, "yale", draws=False).gammas == list(counted)
 
 
 def test_no_rows_no_results():

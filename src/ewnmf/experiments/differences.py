@@ -100,16 +100,13 @@ def _semi(table: str, views: ByView, found: Experiment) -> str:
 
 
 def _convex(table: str, views: ByView, found: Experiment) -> str:
-    rows = found.rows["convex-nmf"][0].values()
-    at = [row.figures["stable_at"] for row in rows if "stable_at" in row.figures]
-    words = (
-        "the published start of Convex-NMF is a k-means clustering; from a uniform random start its components all "
-        "begin near the mean image, and a result after a fixed number of iterations depends on how the start is "
-        "scaled, which the paper does not tell."
+    local = _mean_sparseness(found, "convex-nmf")
+    return (
+        "Convex-NMF's published start is a k-means clustering; from a uniform random start all its components begin "
+        "near the mean image and part slowly, so that the figures after a fixed number of iterations hang on the scale "
+        f"of the start, which the paper does not tell. Sparseness of the bases here: {local:.2f}. "
+        f"{_other_views(table, views, 'convex-nmf')}"
     )
-    if at:
-        words += f" Here its cost was stable from iteration {np.median(at):.0f} (median) of {found.iterations}."
-    return f"{words} {_other_views(table, views, 'convex-nmf')}"
 
 
 def _ewnmf(table: str, views: ByView, found: Experiment) -> str:

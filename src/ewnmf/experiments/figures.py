@@ -86,7 +86,7 @@ def _gamma_panel(ax: Axes, found: Experiment, view: str, measure: str) -> None:
         if name in protocols:
             _flat(ax, protocols[name].values(measure), name, look)
     values = {gamma: [score[at] for score in found.scores("ewnmf", gamma, view).values()] for gamma in found.gammas}
-    _band(ax, list(values), list(values.values()), "ewnmf-one", "EWNMF at this gamma, all runs")
+    _band(ax, list(values), list(values.values()), "ewnmf-one", "EWNMF at each gamma")
     chosen = found.rows.get("ewnmf", {}).get("auto", {})
     if chosen:
         scores = found.scores("ewnmf", "auto", view)

@@ -75,7 +75,7 @@ class Descent:
 
 
 def cost_curves(runs: Mapping[str, Descent], n_columns: int = 3) -> Figure:
-    """Cost against iterations, a panel for each method, on a logarithmic axis; rises are marked."""
+    """Cost against iterations, a panel for each method; rises are marked."""
     figure, axes = panels(ceil(len(runs) / n_columns), n_columns, 9.0, 2.9 * ceil(len(runs) / n_columns), sharex=True)
     for ax in axes.ravel()[len(runs) :]:
         ax.set_axis_off()
@@ -94,13 +94,11 @@ def cost_curves(runs: Mapping[str, Descent], n_columns: int = 3) -> Figure:
 
 
 def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
-
-    ax.set_yscale("log")
     iterations = np.arange(run.cost.size) + 1 + run.first
     ax.plot(iterations, run.cost, color=colour, lw=1.6)
     settled = run.cost[min(4, run.cost.size - 1) :]
-    ax.set_ylim(settled.min() / 1.05, 1.25 * settled.max())
+    margin = 0.05 * (settled.max() - settled.min())
+    ax.set_ylim(settled.min() - margin, settled.max() + 4 * margin)
     ax.axvline(STABLE, color=plots.GREY, lw=1, ls=":", label=f"{STABLE} iterations")
     rises = run.rises
     if rises.size:
@@ -111,9 +109,6 @@ def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
         "" if np.isnan(run.late_fall) else f"\n{run.late_fall:.1%} lost after {STABLE}; {counted(rises.size, 'rise')}"
     )
     ax.set_title(f"{run.label}{lost}", fontsize=10)
-    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    ax.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    ax.yaxis.set_minor_formatter(NullFormatter())
 
 
 def bases(found: Mapping[str, tuple[str, Array]], n_columns: int = 5) -> Figure:
@@ -154,5 +149,5 @@ def occluded_faces(images: Array, weights: Mapping[str, Array], damaged: Array) 
     for line in axes:
         for ax, mask in zip(line, damaged.reshape(n, side, side), strict=True):
             plots._outline(ax, mask)
-    figure.colorbar(shown, ax=axes[1:], label="weight (1 = equal)", aspect=10, extend="max")
+    figure.colorbar(shown, ax=axes[1:], label="weight (1 = equal)", aspect=8 * len(weights), extend="max")
     return figure

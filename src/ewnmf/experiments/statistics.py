@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from ewnmf.experiments.paper import GAMMAS, ITERATIONS
+from ewnmf.experiments.plan import FACES_GAMMA
 
 if TYPE_CHECKING:
     from ewnmf.experiments.spec import Row
@@ -95,13 +98,26 @@ class Experiment:
     dataset: str
     iterations: int
     rows: Mapping[str, Mapping[Try, Mapping[Run, Row]]]
-    shown: float | str | None = None
-    """The gamma whose components were kept, to be seen; ``"auto"`` where none was."""
+
+    @cached_property
+    def gammas(self) -> list[float]:
+        """The gammas of the paper's grid that count, ascending.
+
+        Where not all runs have the same ones, those that leave the most gammas times runs that have all of them.
+        """
+        tried: dict[Run, set[float]] = defaultdict(set)
+        for gamma in GAMMAS:
+            for run in self.rows.get("ewnmf", {}).get(gamma, {}):
+                tried[run].add(gamma)
+        sets = list(tried.values())
+        return sorted(
+            max(sets, key=lambda each: (len(each) * sum(each <= other for other in sets), len(each)), default=())
+        )
 
     @property
-    def gammas(self) -> list[float]:
-        """The gammas of the paper's grid that were run, ascending."""
-        return sorted(gamma for gamma in GAMMAS if gamma in self.rows.get("ewnmf", {}))
+    def shown(self) -> float | str | None:
+        """The gamma of Figs. 10 and 11; else ``"auto"``."""
+        return next((gamma for gamma in (FACES_GAMMA, "auto") if gamma in self.rows.get("ewnmf", {})), None)
 
     def tries(self, method: str) -> list[Try]:
         """What a pick by label chooses from: the gammas, and for NMF as many starts."""
@@ -137,15 +153,12 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
     counts = {row.spec.max_iter for row in found}
     iterations = ITERATIONS if ITERATIONS in counts else max(counts, default=0)
     table: dict[str, dict[Try, dict[Run, Row]]] = defaultdict(lambda: defaultdict(dict))
-    shown: float | str | None = None
     for row in found:
         spec = row.spec
         if spec.max_iter == iterations and (spec.gamma is None or spec.attempt == 0):
             attempt = spec.attempt if spec.gamma is None else spec.gamma
             table[spec.method][attempt][spec.k, spec.draw, spec.seed] = row
-            if spec.gamma is not None and (shown is None or "components" in spec.keep):
-                shown = spec.gamma if "components" in spec.keep else "auto"
-    return Experiment(dataset, iterations, {method: dict(tries) for method, tries in table.items()}, shown)
+    return Experiment(dataset, iterations, {method: dict(tries) for method, tries in table.items()})
 
 
 @dataclass(frozen=True)
@@ -252,7 +265,7 @@ def compare(ours: Result, theirs: Result, measure: str, k: int | None = None) ->
     return gap_of([ours.scores[run][at] - theirs.scores[run][at] for run in runs])
 
 
-def gap_of(differences: Sequence[float]) -> Gap:
+def gap_of(differences: ArrayLike) -> Gap:
     """The gap of paired differences."""
     values = np.asarray(differences, dtype=float)
     mean, wins, losses = float(values.mean()), int((values > 0).sum()), int((values < 0).sum())

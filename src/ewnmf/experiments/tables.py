@@ -20,6 +20,7 @@ from ewnmf.experiments.statistics import (
     Result,
     Spread,
     compare,
+    gap_of,
     results,
     spread,
 )
@@ -34,6 +35,7 @@ __all__ = [
     "by_share",
     "data_statistics",
     "gamma_sheet",
+    "gaps_by_share",
     "occlusion_curves",
     "paired",
     "picked_gammas",
@@ -43,12 +45,12 @@ __all__ = [
     "what_was_run",
 ]
 
-COMPARISONS = (
-    ("ewnmf-best", "nmf"),
-    ("ewnmf-best", "nmf-best"),
-    ("ewnmf-one", "nmf"),
-    ("ewnmf-auto", "nmf"),
-)
+COMPARISONS = {
+    ("ewnmf-best", "nmf"): "best gamma per run - NMF",
+    ("ewnmf-best", "nmf-best"): "best gamma per run - NMF, best of as many tries",
+    ("ewnmf-one", "nmf"): "one gamma for all - NMF",
+    ("ewnmf-auto", "nmf"): 'gamma="auto" - NMF',
+}
 """Pairs of protocols that the paired test compares."""
 
 ByView = Mapping[str, Mapping[str, Result]]
@@ -141,12 +143,11 @@ def paired(views: ByView) -> Table:
     """Differences over the same runs in points of percent, with their 95 % intervals, p-values and runs won."""
     lines = []
     for measure in MEASURES:
-        for ours, theirs in COMPARISONS:
+        for (ours, theirs), label in COMPARISONS.items():
             if all(ours in found and theirs in found for found in views.values()):
                 gaps = [compare(found[ours], found[theirs], measure) for found in views.values()]
-                label = f"{PROTOCOLS[ours].label} - {PROTOCOLS[theirs].label}"
                 lines.append([label, measure, *(difference(gap) for gap in gaps)])
-    return Table(["difference in points", "", *(VIEWS[view] for view in views)], lines, left=2)
+    return Table(["EWNMF - NMF in points", "", *(VIEWS[view] for view in views)], lines, left=2)
 
 
 def difference(gap: Gap | None) -> str:
@@ -252,18 +253,18 @@ def weights_by_gamma(rows: Iterable[Row]) -> Table:
 
 
 def occlusion_curves(found: Mapping[float, Experiment], view: str) -> dict[str, dict[float, list[float]]]:
-    """Label -> share of occluded images -> ACC of every run; EWNMF at every gamma that ran at all shares."""
+    """Label -> share of occluded images -> ACC of the runs that all labels have; EWNMF at the gammas of all shares."""
     labels: dict[str, tuple[str, float | str]] = {"NMF": ("nmf", 0)}
-    gammas = set.intersection(*(set(runs.rows.get("ewnmf", {})) for runs in found.values()))
+    gammas = set.intersection(*(set(runs.rows.get("ewnmf", {})) for runs in found.values())) if found else set()
     labels |= {f"EWNMF, gamma = {gamma:g}": ("ewnmf", gamma) for gamma in sorted(gammas - {"auto"}, key=float)}
     labels |= {'EWNMF, gamma="auto"': ("ewnmf", "auto")} if "auto" in gammas else {}
-    curves = {
-        label: {
-            share: [score[0] for score in runs.scores(method, attempt, view).values()] for share, runs in found.items()
-        }
-        for label, (method, attempt) in labels.items()
-    }
-    return {label: curve for label, curve in curves.items() if all(curve.values())}
+    curves: dict[str, dict[float, list[float]]] = {label: {} for label in labels}
+    for share, runs in found.items():
+        scores = {label: runs.scores(method, attempt, view) for label, (method, attempt) in labels.items()}
+        shared = sorted(set.intersection(*map(set, scores.values())))
+        for label, curve in curves.items() if shared else ():
+            curve[share] = [scores[label][run][0] for run in shared]
+    return {label: curve for label, curve in curves.items() if curve}
 
 
 def by_share(curves: Mapping[str, Mapping[float, Sequence[float]]], title: str) -> Table:
@@ -272,3 +273,20 @@ def by_share(curves: Mapping[str, Mapping[float, Sequence[float]]], title: str) 
     lines = [[label, *(percent(spread(curve[share])) for share in shares)] for label, curve in curves.items()]
     runs = ["runs", *(str(len(next(iter(curves.values()))[share])) for share in shares)]
     return Table([f"ACC in %, {title}", *(f"{100 * share:g} %" for share in shares)], [*lines, runs])
+
+
+def gaps_by_share(curves: Mapping[str, Mapping[float, Sequence[float]]], title: str) -> Table:
+    """EWNMF's ACC minus NMF's in points for each share of occluded images, with the interval."""
+    shares = sorted(curves["NMF"])
+    lines = [
+        [label, *(_interval(gap_of(np.subtract(curve[share], curves["NMF"][share]))) for share in shares)]
+        for label, curve in curves.items()
+        if label != "NMF"
+    ]
+    return Table([f"ACC - NMF's, {title}", *(f"{100 * share:g} %" for share in shares)], lines)
+
+
+def _interval(gap: Gap) -> str:
+    if gap.count < 2:
+        return f"{100 * gap.mean:+.1f}"
+    return f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
