@@ -102,13 +102,16 @@ def _run(specs: Sequence[Spec], out: Path, home: str | None, jobs: int, *, quiet
             with _terminable(), watching(costs, jobs, quiet=quiet) as watcher:
                 outcome = run(todo, store, watcher, jobs=jobs, home=home)
         except KeyboardInterrupt:
-            done = len(specs) - len(missing(specs, store))
-            click.echo(
-                f"ewnmf: interrupted; {done} of {len(specs)} runs are in {store.path}, and the same command goes on.",
-                err=True,
-            )
+            click.echo(f"ewnmf: interrupted; {_progress(specs, store)}.", err=True)
             return _INTERRUPTED
+        except OSError as error:
+            raise OSError(f"{error} ({_progress(specs, store)}.)") from error
     return _conclude(outcome)
+
+
+def _progress(specs: Sequence[Spec], store: Store) -> str:
+    done = len(specs) - len(missing(specs, store))
+    return f"{done} of {len(specs)} runs are in {store.path}, and the same command goes on from there"
 
 
 def _conclude(outcome: Outcome) -> int:
