@@ -8,7 +8,8 @@ from ewnmf.experiments.spec import Row, Spec
 
 VIEWS = ("raw_1", "raw_10", "unit_1", "unit_10")
 COURSE = {"objective": 5.0, "excess": 4.0, "n_iter": 300.0, "rises": 0.0, "stable_at": 100.0, "sparseness": 0.5}
-SIZES = {"n_points": 12.0, "n_attributes": 16.0, "n_classes": 3.0}
+SIZES = {"n_points": 12.0, "n_attributes": 16.0}
+CLASSES = {"n_classes": 3.0, "smallest_class": 2.0, "largest_class": 7.0}
 
 
 def row(
@@ -24,7 +25,7 @@ def row(
 ) -> Row:
     """A row with these ACC and NMI in every view, and further figures."""
     made = Spec(dataset, method, k, seed, **spec)
-    found = dict(SIZES) if method == "none" else COURSE | SIZES
+    found = SIZES | (CLASSES if method == "none" else COURSE)
     if acc is not None:
         found |= {f"acc_{view}": acc for view in VIEWS} | {f"nmi_{view}": nmi for view in VIEWS}
     if isinstance(made.gamma, float):

@@ -147,6 +147,23 @@ def test_every_link_of_the_page_leads_to_a_file_beside_it(whole):
     assert {out / link for link in links} == set(files[1:])
 
 
+def test_the_page_is_markdown_that_the_documentation_can_show(whole):
+    parser = pytest.importorskip("myst_parser.docutils_").Parser()
+    core = pytest.importorskip("docutils.core")
+    complaints = io.StringIO()
+    settings = {
+        "warning_stream": complaints,
+        "myst_enable_extensions": ["dollarmath", "amsmath"],
+        "myst_all_links_external": True,
+    }
+    tree = core.publish_doctree(text_of(whole[0]), parser=parser, settings_overrides=settings)
+    assert complaints.getvalue() == ""
+    text = tree.pformat()
+    assert text.count("<image ") == 12
+    assert text.count("<math") == 0
+    assert "|" not in tree.astext()
+
+
 def test_the_page_has_no_placeholders_and_no_machine(whole):
     text = text_of(whole[0])
     assert not re.search(r"\bnan\b|\binf\b|None|somewhere|/tmp|Not yet run", text)
@@ -159,6 +176,14 @@ def test_what_was_run_is_counted(whole):
     assert f"{len({each.key for each in all_rows()})} runs" in words
     assert "finished 2026-01-02. Versions: ewnmf 1.2.3." in words
     assert re.search(r"\| mixed signals +\| +0 \| +0 \| +0 \| +0 \| +0 \| +4 \|", words)
+
+
+def test_table_1_sets_the_data_against_the_paper(whole):
+    words = section(text_of(whole[0]), "Table 1")
+    line = next(line for line in words.splitlines() if line.startswith("| Caltech101"))
+    cells = [cell.strip() for cell in line.strip("|").split("|")]
+    assert cells == ["Caltech101", "9144", "12", "1024", "16", "101", "3", "2 to 7"]
+    assert "* Yale: The text says 150 images; Table 1 says 165" in words
 
 
 def test_table_2_sets_ours_against_the_paper(whole):

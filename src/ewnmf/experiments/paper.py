@@ -54,8 +54,8 @@ CONFLICTS: dict[str, str] = {
         "The 1012 images are the larger of the variants in use; other papers' figures on smaller ones do not compare."
     ),
     "caltech101": (
-        "The 9144 images include the background folder, which makes 102 classes where Table 1 says 101; the 101 "
-        "categories alone have 8677 images. Fig. 7 here draws from the 101."
+        "The 9144 images include the background folder, which makes 102 classes where Table 1 says 101. Fig. 7 here "
+        "draws from the 101 without it."
     ),
     "gtfd": "The paper's 32 x 32 pixels are made here from the published face crops of 40 x 30.",
 }

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from ewnmf.experiments import tables
 from ewnmf.experiments.markup import FILES, Picture, Section, Sheet, Table, bullets, counted, wrapped
+from ewnmf.experiments.material import Material
 from ewnmf.experiments.paper import CLAIMS
-from ewnmf.experiments.sections import SECTIONS, Material
+from ewnmf.experiments.sections import SECTIONS
 from ewnmf.experiments.verdicts import verdicts
 from ewnmf.naming import unknown_name
 

@@ -3,77 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ewnmf.experiments import figures, paper, pictures, tables
 from ewnmf.experiments.differences import explanations
 from ewnmf.experiments.markup import Picture, Section, Sheet, Table, bullets, counted, wrapped
-from ewnmf.experiments.statistics import MAIN, METHODS, VIEWS, Experiment, Result, experiment
-from ewnmf.experiments.verdicts import Seen
+from ewnmf.experiments.material import Material, gamma_title, method_title
+from ewnmf.experiments.statistics import MAIN, VIEWS, Experiment, Result, experiment
 
 if TYPE_CHECKING:
     from ewnmf.experiments.spec import Row
-    from ewnmf.experiments.store import Store
 
-__all__ = ["SECTIONS", "Material"]
+__all__ = ["SECTIONS"]
 
 Part = str | Table | Sheet | Picture
-Array = NDArray[Any]
 ByView = Mapping[str, Mapping[str, Result]]
 
 BANDS = "Bands: one standard error of the mean over the runs."
 N_FACES = 8
-
-
-@dataclass(frozen=True)
-class Material:
-    """What the store holds; the rows are read once."""
-
-    store: Store
-    rows: Sequence[Row]
-
-    @classmethod
-    def of(cls, store: Store) -> Material:
-        """All rows of a store."""
-        return cls(store, store.rows())
-
-    def kept(self, name: str, **wanted: Any) -> list[Row]:
-        """Rows that kept an array and whose specs have these values; those with the paper's iterations, if any."""
-        found = [
-            row
-            for row in self.rows
-            if name in row.spec.keep and all(getattr(row.spec, key) == value for key, value in wanted.items())
-        ]
-        counts = {row.spec.max_iter for row in found}
-        iterations = paper.ITERATIONS if paper.ITERATIONS in counts else max(counts, default=0)
-        return [row for row in found if row.spec.max_iter == iterations]
-
-    def array(self, row: Row, name: str) -> Array:
-        """An array that a row kept."""
-        return self.store.array(row.key, name)
-
-    def descents(self) -> dict[str, pictures.Descent]:
-        """Method -> the cost of its run on Yale that Fig. 10 shows."""
-        found = {}
-        for method, row in _first_of_methods(self, "history").items():
-            history = self.array(row, "history")
-            bound = row.figures["objective"] - row.figures["excess"]
-            first = int(row.figures["n_iter"]) - history.size
-            found[method] = pictures.Descent(_method_title(row), history - bound, first)
-        return found
-
-    def seen(self) -> Seen:
-        """What the verdicts take from the arrays."""
-        unlikeness: dict[float | str, list[float]] = {}
-        for row in self.kept("weights", dataset="signals", method="ewnmf"):
-            others = self.array(row, "weights")[~self.array(row, "damaged").astype(bool)]
-            low, high = np.quantile(others, [0.05, 0.95])
-            unlikeness.setdefault(row.spec.gamma or 0.0, []).append(float(high / low) if low > 0 else np.inf)
-        return Seen({method: run.late_fall for method, run in self.descents().items()}, unlikeness)
 
 
 def missing(target: str) -> list[Part]:
@@ -96,12 +45,12 @@ def fig2(material: Material) -> Section:
         return Section("Fig. 2: weights of destroyed signals", missing("fig2"))
     seed = min(row.spec.seed for row in runs)
     first = _auto_last(row for row in runs if row.spec.seed == seed)
-    learned = {_gamma_title(row): material.array(row, "weights") for row in first}
+    learned = {gamma_title(row): material.array(row, "weights") for row in first}
     source = first[0]
     data, sources, damaged = (material.array(source, name) for name in ("data", "sources", "damaged"))
     figure = pictures.signal_weights(data, sources, damaged, learned)
     caption = (
-        f"The sources, the first mixtures (the beginning of the first one destroyed, shaded) and their learned "
+        "The sources, the first mixtures (the beginning of the first one destroyed, shaded) and their learned "
         f"weights, times the number of samples, so that 1 means equal; seed {seed}, {source.spec.max_iter} iterations."
     )
     picture = Picture("fig2", "Sources, mixtures and learned weights", caption, figure)
@@ -110,13 +59,6 @@ def fig2(material: Material) -> Section:
 
 def _auto_last(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: isinstance(row.spec.gamma, str))
-
-
-def _gamma_title(row: Row) -> str:
-    gamma = row.spec.gamma
-    if isinstance(gamma, str):
-        return f'gamma="{gamma}" ({row.figures["gamma"]:.2g})'
-    return f"gamma = {gamma:g}"
 
 
 def _against_gamma(target: str, table: str) -> Callable[[Material], Section]:
@@ -218,7 +160,7 @@ def _clusters(ks: Sequence[int]) -> str:
 def fig10(material: Material) -> Section:
     """Cost curves of the first seed on Yale."""
     title = "Fig. 10: cost against iterations, Yale"
-    runs = _first_of_methods(material, "history")
+    runs = material.first_of_methods("history")
     if not runs:
         return Section(title, missing("fig10"))
     row = next(iter(runs.values()))
@@ -234,11 +176,11 @@ def fig10(material: Material) -> Section:
 def fig11(material: Material) -> Section:
     """Bases of the first seed on Yale."""
     title = "Fig. 11: basis images, Yale"
-    runs = _first_of_methods(material, "components")
+    runs = material.first_of_methods("components")
     if not runs:
         return Section(title, missing("fig11"))
     found = {
-        method: (f"{_method_title(row)}, sparseness {row.figures['sparseness']:.2f}", material.array(row, "components"))
+        method: (f"{method_title(row)}, sparseness {row.figures['sparseness']:.2f}", material.array(row, "components"))
         for method, row in runs.items()
     }
     iterations = next(iter(runs.values())).spec.max_iter
@@ -248,20 +190,6 @@ def fig11(material: Material) -> Section:
         "One scale for each method. Sparseness: Hoyer's, 0 for a flat image, 1 for a single pixel; the mean."
     )
     return Section(title, [Picture("fig11", "Basis images of each method", caption, pictures.bases(found))])
-
-
-def _first_of_methods(material: Material, array: str) -> dict[str, Row]:
-    """Method -> its run of the smallest seed on whole Yale that kept the array, EWNMF's at the shown gamma."""
-    runs = material.kept(array, dataset="yale", draw=None, occluded=0.0, attempt=0)
-    shown = experiment(runs, "yale", draws=False).shown
-    ordered = sorted(runs, key=lambda row: row.spec.seed, reverse=True)
-    found = {row.spec.method: row for row in ordered if row.spec.method != "ewnmf" or row.spec.gamma == shown}
-    return {method: found[method] for method in METHODS if method in found}
-
-
-def _method_title(row: Row) -> str:
-    title = METHODS[row.spec.method]
-    return title if row.spec.gamma is None else f"{title}, {_gamma_title(row)}"
 
 
 def occlusion(material: Material) -> Section:
@@ -296,7 +224,7 @@ def _faces(material: Material) -> list[Part]:
     damaged = material.array(shown[0], "damaged").astype(bool)
     rows = np.flatnonzero(damaged.any(axis=1))
     rows = rows[np.linspace(0, rows.size - 1, min(N_FACES, rows.size)).astype(int)]
-    learned = {_gamma_title(row).replace(" (", "\n("): material.array(row, "weights")[rows] for row in shown}
+    learned = {gamma_title(row).replace(" (", "\n("): material.array(row, "weights")[rows] for row in shown}
     faces = pictures.occluded_faces(material.array(shown[0], "data")[rows], learned, damaged[rows])
     caption = (
         f"Some of the {100 * share:g} % of faces that are occluded (seed {seed}; evenly picked from all) and the "
