@@ -176,7 +176,7 @@ def stable(yale: Experiment, seen: Seen) -> Judgement:
     if not falls:
         return Judgement(NOT_RUN, "")
     met = [(fall < LATE) != (method == "convex-nmf") for method, fall in falls.items()]
-    told = ", ".join(f"{METHODS[method]} {fall:.1%}" for method, fall in falls.items())
+    told = ", ".join(f"{METHODS[method]} {fall:.1%}" for method, fall in falls.items()) + _at(yale)
     found = {method: _figure(yale, method, "stable_at") for method in METHODS}
     reached = ", ".join(f"{METHODS[method]} {np.median(at):.0f}" for method, at in found.items() if at)
     why = (
@@ -208,8 +208,11 @@ def local_bases(yale: Experiment) -> Judgement:
 
 def _told(yale: Experiment, found: Figures) -> str:
     listed = ", ".join(f"{METHODS[method]} {value:.2f}" for method, value in found.items())
-    gamma = "" if yale.shown is None else f" ({_gamma(yale.shown)})"
-    return f"Hoyer's sparseness (0 global, 1 a single pixel), mean over the runs on Yale: {listed}{gamma}."
+    return f"Hoyer's sparseness (0 global, 1 a single pixel), mean over the runs on Yale: {listed}{_at(yale)}."
+
+
+def _at(yale: Experiment) -> str:
+    return "" if yale.shown is None else f" ({_gamma(yale.shown)})"
 
 
 def _sparseness(yale: Experiment) -> dict[str, float]:
