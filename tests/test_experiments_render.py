@@ -229,7 +229,8 @@ def test_occlusion_is_tabled_by_share(whole):
     words = section(text_of(whole[0]), "Occlusion")
     assert re.search(r"ACC in %, raw codes, 1 start \| +0 % \| +30 % \| +50 % \|", words)
     assert re.search(r"\| NMF +\| 50\.\d ± \d\.\d \| 35\.0 ± 0\.0 \| 25\.0 ± 0\.0 \|", words)
-    assert re.search(r"\| EWNMF, gamma = 0\.02 +\| +5", words)
+    assert re.search(r"\| EWNMF, gamma = 0\.02 +\| .* \| \+7\.5 \(\+7\.5 to \+7\.5\) \| \+12\.5 \(", words)
+    assert " ".join(words.split()).count("EWNMF is clearly ahead of NMF (interval above 0) at 4 of 4 pairs") == 2
 
 
 def test_rendering_again_gives_the_same_bytes(whole, store, tmp_path):

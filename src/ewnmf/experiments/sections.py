@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ewnmf.experiments import figures, paper, pictures, tables
+from ewnmf.experiments import figures, occlusion, paper, pictures, tables
 from ewnmf.experiments.differences import explanations
 from ewnmf.experiments.markup import Picture, Section, Sheet, Table, bullets, counted, wrapped
 from ewnmf.experiments.material import Material, gamma_title, method_title
@@ -192,14 +192,15 @@ def fig11(material: Material) -> Section:
     return Section(title, [Picture("fig11", "Basis images of each method", caption, pictures.bases(found))])
 
 
-def occlusion(material: Material) -> Section:
+def occluded(material: Material) -> Section:
     """ACC against the share of occluded images, and faces with their weights."""
     title = "Occlusion, an experiment of our own"
     shares = sorted({row.spec.occluded for row in material.rows if row.spec.dataset == "yale"})
     found = {share: experiment(material.rows, "yale", draws=False, occluded=share) for share in shares}
-    curves = {view: tables.occlusion_curves(found, view) for view in (MAIN, "unit_10")}
+    curves = {view: occlusion.curves_of(found, view) for view in (MAIN, "unit_10")}
     if any(len(curve) < 2 or len(curve["NMF"]) < 2 for curve in curves.values()):
         return Section(title, missing("occlusion"))
+    gaps = {view: occlusion.gaps_by_share(curve) for view, curve in curves.items()}
     caption = (
         "Yale, 15 clusters; a 12 x 12 block of black or white at a random place on so many of the images. EWNMF's "
         "fixed gammas are the same for all shares; values around them had done well on Yale before. k-means on "
@@ -207,9 +208,10 @@ def occlusion(material: Material) -> Section:
     )
     parts: list[Part] = [
         Picture("occlusion", "ACC against the share of occluded images", caption, figures.against_occlusion(curves)),
-        *(tables.by_share(curve, VIEWS[view]) for view, curve in curves.items()),
+        *(occlusion.by_share(curve, VIEWS[view]) for view, curve in curves.items()),
         wrapped("EWNMF against NMF on the same images from the same starts, with 95 % intervals (paired t):"),
-        *(tables.gaps_by_share(curve, VIEWS[view]) for view, curve in curves.items()),
+        *(occlusion.gap_table(gap, VIEWS[view]) for view, gap in gaps.items()),
+        wrapped(" ".join(occlusion.reading(gap, VIEWS[view]) for view, gap in gaps.items())),
     ]
     return Section(title, [*parts, *_faces(material)])
 
@@ -247,5 +249,5 @@ SECTIONS: dict[str, Callable[[Material], Section]] = {
     "fig9": _against_clusters("fig9", "tdt2"),
     "fig10": fig10,
     "fig11": fig11,
-    "occlusion": occlusion,
+    "occlusion": occluded,
 }

@@ -20,7 +20,6 @@ from ewnmf.experiments.statistics import (
     Result,
     Spread,
     compare,
-    gap_of,
     results,
     spread,
 )
@@ -32,12 +31,10 @@ __all__ = [
     "against_paper",
     "all_views",
     "by_clusters",
-    "by_share",
     "data_statistics",
     "gamma_sheet",
-    "gaps_by_share",
-    "occlusion_curves",
     "paired",
+    "percent",
     "picked_gammas",
     "printed",
     "scores_sheet",
@@ -247,43 +244,3 @@ def weights_by_gamma(rows: Iterable[Row]) -> Table:
         lines.append([told, *(f"{np.median(column):.2g}" for column in columns), str(len(group))])
     head = ["gamma", "weight where destroyed (1 = equal)", "elsewhere in that mixture", "runs"]
     return Table(head, lines)
-
-
-def occlusion_curves(found: Mapping[float, Experiment], view: str) -> dict[str, dict[float, list[float]]]:
-    """Label -> share of occluded images -> ACC of the runs that all labels have; EWNMF at the gammas of all shares."""
-    labels: dict[str, tuple[str, float | str]] = {"NMF": ("nmf", 0)}
-    gammas = set.intersection(*(set(runs.rows.get("ewnmf", {})) for runs in found.values())) if found else set()
-    labels |= {f"EWNMF, gamma = {gamma:g}": ("ewnmf", gamma) for gamma in sorted(gammas - {"auto"}, key=float)}
-    labels |= {'EWNMF, gamma="auto"': ("ewnmf", "auto")} if "auto" in gammas else {}
-    curves: dict[str, dict[float, list[float]]] = {label: {} for label in labels}
-    for share, runs in found.items():
-        scores = {label: runs.scores(method, attempt, view) for label, (method, attempt) in labels.items()}
-        shared = sorted(set.intersection(*map(set, scores.values())))
-        for label, curve in curves.items() if shared else ():
-            curve[share] = [scores[label][run][0] for run in shared]
-    return {label: curve for label, curve in curves.items() if curve}
-
-
-def by_share(curves: Mapping[str, Mapping[float, Sequence[float]]], title: str) -> Table:
-    """ACC in percent for each share of occluded images."""
-    shares = sorted(next(iter(curves.values())))
-    lines = [[label, *(percent(spread(curve[share])) for share in shares)] for label, curve in curves.items()]
-    runs = ["runs", *(str(len(next(iter(curves.values()))[share])) for share in shares)]
-    return Table([f"ACC in %, {title}", *(f"{100 * share:g} %" for share in shares)], [*lines, runs])
-
-
-def gaps_by_share(curves: Mapping[str, Mapping[float, Sequence[float]]], title: str) -> Table:
-    """EWNMF's ACC minus NMF's in points for each share of occluded images, with the interval."""
-    shares = sorted(curves["NMF"])
-    lines = [
-        [label, *(_interval(gap_of(np.subtract(curve[share], curves["NMF"][share]))) for share in shares)]
-        for label, curve in curves.items()
-        if label != "NMF"
-    ]
-    return Table([f"ACC - NMF's, {title}", *(f"{100 * share:g} %" for share in shares)], lines)
-
-
-def _interval(gap: Gap) -> str:
-    if gap.count < 2:
-        return f"{100 * gap.mean:+.1f}"
-    return f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
