@@ -65,7 +65,7 @@ class Material:
             history = self.array(row, "history")
             bound = row.figures["objective"] - row.figures["excess"]
             first = int(row.figures["n_iter"]) - history.size
-            found[method] = Descent(method_title(row), history - bound, first)
+            found[method] = Descent(method_title(row), history, bound, first)
         return found
 
     def seen(self) -> Seen:

@@ -56,11 +56,17 @@ def signal_weights(
 
 @dataclass(frozen=True)
 class Descent:
-    """The cost of a run, above its bound, after every iteration but the `first` ones, which settled gamma."""
+    """The objective after every iteration but the `first` ones, which settled gamma, and its lower bound."""
 
     label: str
-    cost: Array
+    history: Array
+    bound: float = 0.0
     first: int = 0
+
+    @property
+    def cost(self) -> Array:
+        """The objective above its bound."""
+        return self.history - self.bound
 
     @property
     def late_fall(self) -> float:
@@ -70,8 +76,8 @@ class Descent:
 
     @property
     def rises(self) -> Array:
-        """Iterations after which the cost was higher than before by more than 1e-12 of itself."""
-        return np.flatnonzero(np.diff(self.cost) > RISE * np.abs(self.cost[:-1])) + 1 + self.first
+        """Iterations (from 1) at which the objective rose by more than 1e-12 of itself."""
+        return np.flatnonzero(np.diff(self.history) > RISE * np.abs(self.history[:-1])) + 2 + self.first
 
 
 def cost_curves(runs: Mapping[str, Descent], n_columns: int = 3) -> Figure:
