@@ -133,7 +133,7 @@ def test_a_foreign_file_is_refused_and_left_alone(path, foreign):
 
 
 def test_a_missing_store_or_folder_is_a_sentence(path):
-    with pytest.raises(FileNotFoundError, match="there is no store at .*; run some targets first"):
+    with pytest.raises(FileNotFoundError, match=r"there is no store at .*; run some targets first"):
         Store.open(path, create=False)
     assert not path.exists()
     with pytest.raises(OSError, match="it cannot be opened; change the folder's permissions"):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import sqrt
+from typing import Any
 
+from numpy.typing import NDArray
+
+from ewnmf.experiments.data import class_sizes, drawn_categories
 from ewnmf.experiments.spec import STATISTICS, Spec
 
 __all__ = ["Estimator"]
@@ -33,26 +38,31 @@ class Estimator:
     """Seconds that runs take; with the data folder at hand the sizes of drawn categories are known."""
 
     def __init__(self, home: str | None = None) -> None:
-        self._home = home
+        self._sizes = lru_cache(lambda dataset: _sizes(dataset, home))
+        self._points = lru_cache(None)(self._count)
 
     def seconds(self, spec: Spec) -> float:
         """Of one run on one core."""
         if spec.method == STATISTICS:
             return _OVERHEAD_SECONDS
-        n, m = self._points(spec), _SHAPES[spec.dataset][1]
+        m, n = _SHAPES[spec.dataset][1], self._points(spec.dataset, spec.k, spec.draw)
         if spec.dataset == "tdt2":
             # Terms that occur in n texts; the others cost nothing.
             m = min(m, round(490 * sqrt(n)))
         return _OVERHEAD_SECONDS + n * m * spec.max_iter * _SECONDS_PER_ENTRY[spec.method]
 
-    def _points(self, spec: Spec) -> float:
-        points, _, categories = _SHAPES[spec.dataset]
-        if spec.draw is None:
+    def _count(self, dataset: str, k: int, draw: int | None) -> float:
+        points, _, categories = _SHAPES[dataset]
+        if draw is None:
             return points
-        from ewnmf.experiments.data import class_sizes, drawn_categories
+        sizes = self._sizes(dataset)
+        if sizes is None:
+            return points / categories * k
+        return float(sizes[drawn_categories(dataset, k, draw)].sum())
 
-        try:
-            sizes = class_sizes(spec.dataset, self._home)
-        except (OSError, ImportError):
-            return points / categories * spec.k
-        return float(sizes[drawn_categories(spec.dataset, spec.k, spec.draw)].sum())
+
+def _sizes(dataset: str, home: str | None) -> NDArray[Any] | None:
+    try:
+        return class_sizes(dataset, home)
+    except (OSError, ImportError):
+        return None
