@@ -119,7 +119,7 @@ def test_killed_at_random_and_resumed_makes_the_same_rows(undisturbed, tmp_path)
 
 @needs_sigkill
 def test_a_killed_worker_is_replaced_and_its_run_made_again(undisturbed, tmp_path):
-    victims = [SPECS[0], SPECS[4]]
+    victims = {SPECS[4]}
 
     def kill(spec):
         if spec in victims:
@@ -130,7 +130,8 @@ def test_a_killed_worker_is_replaced_and_its_run_made_again(undisturbed, tmp_pat
     diary = Diary(kill)
     with Store.open(tmp_path / "results.sqlite") as store:
         outcome = run(SPECS, store, diary, jobs=1)
-    assert diary.of("lost") == [SPECS[0], SPECS[4]]
+    assert diary.of("lost") == [SPECS[4]]
+    assert diary.of("started")[3:6] == [SPECS[3], SPECS[4], SPECS[4]]
     assert outcome.failures == {}
     assert contents(tmp_path / "results.sqlite") == undisturbed
 
