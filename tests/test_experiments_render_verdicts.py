@@ -84,6 +84,13 @@ def test_a_wide_range_is_five_neighbouring_gammas_on_both_data_sets(yale, umist,
     assert "raw codes, 10 starts: " + outcome in why
 
 
+def test_gammas_that_were_not_run_make_no_range():
+    rows = [each for each in grid("yale", GAMMAS[3:9]) if each.spec.gamma != GAMMAS[6]]
+    found, why = judged(rows, "wide-range")
+    assert found == "holds in part"
+    assert "by ACC clearly better at 5 of 16 gammas" in why
+
+
 def test_what_is_missing_of_a_claim_is_named():
     _, why = judged(grid("yale", GAMMAS[4:9]), "wide-range")
     assert why.endswith("Not yet run: UMIST.")
@@ -277,3 +284,12 @@ def test_larger_differences_are_explained_by_the_rows(method, shift, words):
     told = [sentence for sentence in explained(near({method: shift})) if "within 2 points." not in sentence[-20:]]
     assert len(told) == 1
     assert words in told[0]
+
+
+def test_a_difference_within_chance_is_called_so():
+    rows = near({"nmf": (-7, -9)})
+    again = row("yale", "nmf", 15, 1, acc=0.4603, nmi=0.44)
+    rows += [again, *(row("yale", each.spec.method, 15, 1, gamma=each.spec.gamma, acc=0.4) for each in rows[1:])]
+    told = explained(rows)
+    assert told[0].startswith("Yale, NMF (ACC +0.0, NMI -4.9): no view")
+    assert told[0].endswith("The paper's ACC and NMI lie in the 95 % interval of our mean.")

@@ -8,7 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from ewnmf.experiments.judgement import HOLDS, NOT_RUN, NOT_SEEN, PART, Judgement, graded
-from ewnmf.experiments.paper import DATASETS
+from ewnmf.experiments.paper import DATASETS, GAMMAS
 from ewnmf.experiments.statistics import MEASURES, PROTOCOLS, Experiment, Gap, Result, gap_of
 
 __all__ = ["all_aspects", "beaten_only", "best_in_tables", "wide_range"]
@@ -66,8 +66,8 @@ def gaps_by_gamma(runs: Experiment, view: str, measure: str) -> dict[float, Gap]
 
 
 def longest_range(gaps: Mapping[float, Gap]) -> int:
-    """The most neighbouring gammas at which EWNMF is clearly better."""
-    stretches = groupby(gap.clear == 1 for gap in gaps.values())
+    """The most powers of ten in a row at which EWNMF is clearly better; one that was not run ends a row."""
+    stretches = groupby(gamma in gaps and gaps[gamma].clear == 1 for gamma in GAMMAS)
     return max((len(list(stretch)) for better, stretch in stretches if better), default=0)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ewnmf.experiments.markup import counted
 from ewnmf.experiments.paper import DATASETS, PRINTED
-from ewnmf.experiments.statistics import MAIN, MEASURES, PROTOCOLS, VIEWS, Experiment, Result
+from ewnmf.experiments.statistics import MAIN, MEASURES, PROTOCOLS, VIEWS, Experiment, Result, gap_of
 from ewnmf.experiments.tables import printed
 
 __all__ = ["POINTS", "explanations", "off"]
@@ -38,8 +38,22 @@ def explanations(table: str, views: ByView, found: Experiment) -> list[str]:
             if max(map(abs, gaps)) <= POINTS:
                 told.append(f"{head}: within {POINTS:g} points.")
             else:
-                told.append(f"{head}: {explain(table, views, found)}")
+                chance = _within_chance(table, views[MAIN][name])
+                told.append(f"{head}: {explain(table, views, found)}{chance}")
     return told
+
+
+def _within_chance(table: str, result: Result) -> str:
+    """Which of the paper's values lie in the 95 % interval of our mean, as a sentence."""
+    inside = []
+    for measure in MEASURES:
+        theirs = printed(table, result.protocol, measure) or 0.0
+        gap = gap_of([100 * value - theirs for value in result.values(measure)])
+        inside += [measure] if gap.low <= 0 <= gap.high else []
+    if not inside:
+        return ""
+    verb = "lies" if len(inside) == 1 else "lie"
+    return f" The paper's {' and '.join(inside)} {verb} in the 95 % interval of our mean."
 
 
 def _gaps(table: str, result: Result) -> tuple[float, ...]:
