@@ -79,7 +79,7 @@ def grid(dataset, better, worse=()):
 def test_a_wide_range_is_five_neighbouring_gammas_on_both_data_sets(yale, umist, outcome):
     found, why = judged(grid("yale", yale, GAMMAS[-2:]) + grid("umist", umist), "wide-range")
     assert found == outcome
-    assert f"Yale: by ACC clearly better at {len(yale)} of 17 gammas" in why
+    assert f"Yale (2 runs): by ACC clearly better at {len(yale)} of 17 gammas" in why
     assert "clearly worse at 2 (1e+07, 1e+08)" in why
     assert "raw codes, 10 starts: " + outcome in why
 
@@ -141,6 +141,7 @@ def test_beaten_only_allows_semi_nmf_on_gtfd_with_two_clusters():
     assert judged(draws({}), "gtfd")[0] == "holds"
     found, why = judged(draws({("gtfd", 2, "semi-nmf"): 0.9}), "gtfd")
     assert found == "holds"
+    assert why.startswith("A place is a data set and a number of clusters, 1 draw at each.")
     assert "best by ACC at 9 of 10 places" in why
     assert "GTFD with 2 by Semi-NMF" in why
     assert judged(draws({("gtfd", 3, "semi-nmf"): 0.9}), "gtfd")[0] == "holds in part"

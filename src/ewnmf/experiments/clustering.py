@@ -8,6 +8,7 @@ from itertools import groupby
 import numpy as np
 
 from ewnmf.experiments.judgement import HOLDS, NOT_RUN, NOT_SEEN, PART, Judgement, graded
+from ewnmf.experiments.markup import counted
 from ewnmf.experiments.paper import DATASETS, GAMMAS
 from ewnmf.experiments.statistics import MEASURES, PROTOCOLS, Experiment, Gap, Result, gap_of
 
@@ -38,6 +39,7 @@ def wide_range(found: Mapping[str, Experiment], view: str) -> Judgement:
             gaps = gaps_by_gamma(runs, view, measure)
             if gaps:
                 better, worse = ([g for g, gap in gaps.items() if gap.clear == sign] for sign in (1, -1))
+                count = min(gap.count for gap in gaps.values())
                 asked, met = asked + 1, met + (longest_range(gaps) >= DECADES)
                 seen += bool(better)
                 told.append(
@@ -45,7 +47,7 @@ def wide_range(found: Mapping[str, Experiment], view: str) -> Judgement:
                     f"clearly worse at {len(worse)}{_listed(worse)}"
                 )
         if told:
-            sentences.append(f"{DATASETS[dataset]}: {'; '.join(told)}.")
+            sentences.append(f"{DATASETS[dataset]} ({count} runs): {'; '.join(told)}.")
     outcome = graded(met, asked)
     why = " ".join(sentences)
     rule = f" (Clearly: the 95 % interval of the mean difference lies off 0. Wide: {DECADES} powers of ten in a row.)"
@@ -91,7 +93,8 @@ def best_in_tables(found: Scores) -> Judgement:
                 asked, met = asked + 1, met + above
                 told.append(words)
         if told:
-            sentences.append(f"{DATASETS[dataset]}: {'; '.join(told)}.")
+            count = len(scores[rivals[0]].scores)
+            sentences.append(f"{DATASETS[dataset]} ({counted(count, 'run')}): {'; '.join(told)}.")
     return Judgement(graded(met, asked), " ".join(sentences))
 
 
@@ -126,8 +129,8 @@ def beaten_only(found: Scores) -> Judgement:
     fair = f" NMF given as many tries is above EWNMF with the best gamma per run at {len(tries)} of them."
     return Judgement(
         outcome,
-        f"A place is a data set and a number of clusters. EWNMF: {told}. Beaten with the best gamma per run: "
-        f"{_places(lost['ewnmf-best'])}.{fair if _has(found, 'nmf-best') else ''}",
+        f"A place is a data set and a number of clusters, {_draws(found)} at each. EWNMF: {told}. Beaten with the "
+        f"best gamma per run: {_places(lost['ewnmf-best'])}.{fair if _has(found, 'nmf-best') else ''}",
     )
 
 
@@ -162,6 +165,18 @@ def _places(lost: Mapping[Place, str]) -> str:
         for items in [list(group)]
     ]
     return "; ".join(by_rival) or "nowhere"
+
+
+def _draws(found: Scores) -> str:
+    """The fewest and most runs at a place."""
+    counts = [
+        len(scores["ewnmf-best"].values("ACC", k))
+        for scores in found.values()
+        if "ewnmf-best" in scores
+        for k in scores["ewnmf-best"].clusters
+    ]
+    fewest, most = min(counts), max(counts)
+    return counted(most, "draw") if fewest == most else f"{fewest} to {most} draws"
 
 
 def _has(found: Scores, name: str) -> bool:

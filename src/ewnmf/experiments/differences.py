@@ -94,7 +94,7 @@ def _onmf(name: str) -> Explained:
             local = {each: _mean_sparseness(found, each) for each in (name, other)}
             more = max(local, key=local.__getitem__)
             words += (
-                f" Its Fig. 11 shows local bases for ONMF, which speaks for {PROTOCOLS[more].label} (sparseness "
+                f" The paper calls ONMF's bases local, which speaks for {PROTOCOLS[more].label} (sparseness "
                 f"{local[more]:.2f} against {min(local.values()):.2f})."
             )
         return f"{words} {_other_views(table, views, name)}"
