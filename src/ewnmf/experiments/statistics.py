@@ -134,11 +134,6 @@ class Experiment:
         runs = set.intersection(*map(set, tries.values())) if tries else set()
         return {run: {attempt: scores[run] for attempt, scores in tries.items()} for run in runs}
 
-    @property
-    def runs(self) -> set[Run]:
-        """All runs of any method."""
-        return {run for tries in self.rows.values() for found in tries.values() for run in found}
-
 
 def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: float = 0.0) -> Experiment:
     """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most."""
