@@ -187,7 +187,8 @@ def fig11(material: Material) -> Section:
     caption = (
         f"All components of one run of each method from the same start, {iterations} iterations; the pixels of each "
         "sum to one (Semi-NMF, which has both signs: their absolute values do, purple and orange are the two signs). "
-        "One scale for each method, cut off at the 98th percentile of its pixels. Sparseness: Hoyer's, 0 for a flat image, 1 for a single pixel; the mean."
+        "One scale for each method, cut off at the 98th percentile of its pixels. "
+        "Sparseness: Hoyer's, 0 for a flat image, 1 for a single pixel; the mean."
     )
     return Section(title, [Picture("fig11", "Basis images of each method", caption, pictures.bases(found))])
 

@@ -180,9 +180,9 @@ def stable(yale: Experiment, seen: Seen) -> Judgement:
     found = {method: _figure(yale, method, "stable_at") for method in METHODS}
     reached = ", ".join(f"{METHODS[method]} {np.median(at):.0f}" for method, at in found.items() if at)
     why = (
-        f"Cost lost from the {WITHIN}th iteration to the last, one run of each (stable: under {LATE:.0%}): {told}. By the "
-        "rule planned first, the "
-        f"iteration from which the cost stays within 1 % of its whole fall, median over the runs: {reached}; that rule "
+        f"Cost lost from the {WITHIN}th iteration to the last, one run of each (stable: under {LATE:.0%}): {told}. "
+        "By the rule planned first, the iteration from which "
+        f"the cost stays within 1 % of its whole fall, median over the runs: {reached}; that rule "
         "flatters methods whose first step is large."
     )
     return Judgement(graded(sum(met), len(met)), why)
