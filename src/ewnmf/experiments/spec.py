@@ -1,0 +1,130 @@
+"""One run of an experiment, and the row that it leaves in the store.
+
+A `Spec` says everything that decides a result; two runs of the same spec give the same figures and arrays to the bit.
+A run that several tables and figures need has one spec and is computed once.
+
+The statistics of a data set (Table 1) are a row too: method ``"none"``, with `k` the number of classes and seed 0.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from ewnmf.naming import unknown_name
+
+__all__ = ["DATASETS", "KEPT", "METHODS", "Row", "Spec"]
+
+DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals")
+METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
+"""The methods that are compared; both ONMF by the method ``"lagrange"``."""
+STATISTICS = "none"
+KEPT = ("history", "components", "weights", "codes", "data", "damaged", "clean", "sources")
+"""Arrays that a run can leave beside its figures.
+
+``data`` is what was factorized (points are rows), ``damaged`` marks the entries that were destroyed or occluded,
+``clean`` is the data without damage, ``sources`` are the signals of Fig. 2.
+"""
+
+
+@dataclass(frozen=True)
+class Spec:
+    """One run; what its key is made of.
+
+    Parameters
+    ----------
+    dataset : str
+        One of `DATASETS`.
+    method : str
+        One of `METHODS`, or ``"none"`` for the statistics of the data set.
+    k : int
+        Reduced dimension, and number of clusters.
+    seed : int
+        Of the start and of k-means, shared by all methods; of the damage too, where there is any.
+    gamma : float or "auto", optional
+        EWNMF's; None for the other methods.
+    attempt : int, default=0
+        Further starts of the same seed: NMF is given as many tries as EWNMF has gammas.
+    max_iter : int, default=300
+        Iterations.
+    draw : int, optional
+        Which random subset of `k` categories; None takes all points.
+    occluded : float, default=0.0
+        Share of the images with a 12 x 12 block of black or white at a random place.
+    keep : tuple of str
+        Arrays kept in the store, of `KEPT`.
+    """
+
+    dataset: str
+    method: str
+    k: int
+    seed: int
+    gamma: float | str | None = None
+    attempt: int = 0
+    max_iter: int = 300
+    draw: int | None = None
+    occluded: float = 0.0
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.dataset not in DATASETS:
+            raise unknown_name("dataset", self.dataset, DATASETS)
+        if self.method not in (*METHODS, STATISTICS):
+            raise unknown_name("method", self.method, (*METHODS, STATISTICS))
+        for name in self.keep:
+            if name not in KEPT:
+                raise unknown_name("keep", name, KEPT)
+        if (self.gamma is not None) != (self.method == "ewnmf"):
+            raise ValueError(f"gamma={self.gamma!r} does not go with method={self.method!r}: EWNMF alone has a gamma.")
+        if isinstance(self.gamma, str) and self.gamma != "auto":
+            raise unknown_name("gamma", self.gamma, ("auto",))
+        # One run has one spelling, and so one key.
+        if self.gamma is not None and self.gamma != "auto":
+            object.__setattr__(self, "gamma", float(self.gamma))
+        object.__setattr__(self, "occluded", float(self.occluded))
+        object.__setattr__(self, "keep", tuple(sorted(set(self.keep))))
+
+    @property
+    def key(self) -> str:
+        """sha256 of the canonical JSON."""
+        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Where the spec stands in a sorted list: numbers by size, None and ``"auto"`` before them."""
+        values = (getattr(self, field.name) for field in fields(self))
+        return tuple(_rank(value) for value in values)
+
+    def __str__(self) -> str:
+        words = [self.dataset, "statistics" if self.method == STATISTICS else self.method]
+        if self.gamma is not None:
+            words.append(f"gamma={self.gamma if isinstance(self.gamma, str) else format(self.gamma, 'g')}")
+        words.append(f"k={self.k}")
+        words.append(f"seed={self.seed}" if self.draw is None else f"draw={self.draw}")
+        if self.attempt:
+            words.append(f"try={self.attempt + 1}")
+        if self.occluded:
+            words.append(f"occluded={self.occluded:g}")
+        return " ".join(words)
+
+
+def _rank(value: Any) -> tuple[int, Any]:
+    if value is None:
+        return (0, 0)
+    return (1, value) if isinstance(value, str | tuple) else (2, value)
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a run found: its figures by name, how long it took, with what, where, and when it was finished (UTC)."""
+
+    key: str
+    spec: Spec
+    figures: dict[str, float]
+    seconds: float
+    versions: dict[str, str]
+    host: str
+    finished: str

@@ -1,0 +1,122 @@
+"""What the targets ask for: the paper's protocol, a quick part of it, runs shared between targets."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ewnmf.experiments import cost
+from ewnmf.experiments.cost import Estimator
+from ewnmf.experiments.plan import GAMMAS, TARGETS, Limits, planned
+from ewnmf.experiments.spec import METHODS
+
+EVERYTHING = planned(["all"])
+SUBSETS = {"fig5": "yale", "fig6": "umist", "fig7": "caltech101", "fig8": "gtfd", "fig9": "tdt2"}
+
+
+def test_the_gammas_are_the_papers():
+    assert sorted(GAMMAS) == [10.0**power for power in range(-8, 9)]
+
+
+@pytest.mark.parametrize(("target", "dataset", "k"), [("table2", "yale", 15), ("table3", "umist", 20)])
+def test_tables_have_ten_seeds_of_every_method_gamma_and_try(target, dataset, k):
+    specs = TARGETS[target].specs()
+    assert {(spec.dataset, spec.k, spec.draw, spec.max_iter) for spec in specs} == {(dataset, k, None, 300)}
+    for seed in range(10):
+        mine = [spec for spec in specs if spec.seed == seed]
+        tries = Counter(spec.method for spec in mine)
+        assert tries == dict.fromkeys(METHODS, 1) | {"nmf": 17, "ewnmf": 18}
+        assert {spec.gamma for spec in mine if spec.method == "ewnmf"} == {"auto", *GAMMAS}
+        assert {spec.attempt for spec in mine if spec.method == "nmf"} == set(range(17))
+    assert len(specs) == 390
+
+
+@pytest.mark.parametrize(("target", "dataset"), SUBSETS.items())
+def test_figures_have_ten_draws_of_two_to_ten_clusters(target, dataset):
+    specs = TARGETS[target].specs()
+    cells = Counter((spec.k, spec.draw) for spec in specs)
+    assert cells == {(k, draw): 39 for k in range(2, 11) for draw in range(10)}
+    assert all(spec.dataset == dataset and spec.seed == spec.draw for spec in specs)
+    assert [spec.draw for spec in specs] == sorted(spec.draw for spec in specs if spec.draw is not None)
+
+
+def test_a_run_is_planned_once_whatever_it_keeps():
+    assert len({spec.key for spec in EVERYTHING}) == len(EVERYTHING)
+    assert len({replace(spec, keep=()) for spec in EVERYTHING}) == len(EVERYTHING)
+
+
+def test_figures_of_gamma_need_no_run_of_their_own():
+    assert set(TARGETS["fig3"].specs()) < set(TARGETS["table2"].specs())
+    assert set(TARGETS["fig4"].specs()) < set(TARGETS["table3"].specs())
+    assert TARGETS["fig10"].specs() == TARGETS["fig11"].specs()
+
+
+def test_what_is_drawn_is_kept():
+    for spec in TARGETS["fig10"].specs():
+        assert {"history", "components"} <= set(spec.keep)
+    for spec in TARGETS["fig2"].specs():
+        assert {"data", "damaged", "sources"} <= set(spec.keep)
+        assert ("weights" in spec.keep) == (spec.method == "ewnmf")
+    for share in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
+        shown = [spec for spec in TARGETS["occlusion"].specs() if spec.occluded == share and "weights" in spec.keep]
+        assert {(spec.seed, spec.gamma) for spec in shown} == {(0, 0.02), (0, "auto")}
+        assert all("data" in spec.keep and ("damaged" in spec.keep) == (share > 0) for spec in shown)
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_quick_is_a_part_of_the_whole(name):
+    quick, whole = TARGETS[name].specs(quick=True), TARGETS[name].specs()
+    assert quick
+    assert set(quick) <= set(whole)
+
+
+def test_quick_is_estimated_at_a_quarter_of_an_hour_of_one_core(monkeypatch, tmp_path):
+    monkeypatch.setenv("EWNMF_DATA", str(tmp_path))
+    quick = [spec for spec in planned(["all"], quick=True) if spec.dataset != "tdt2"]
+    assert 300 < sum(map(Estimator().seconds, quick)) < 900
+
+
+def test_texts_are_last_and_statistics_first():
+    order = [spec.dataset for spec in EVERYTHING if spec.method != "none"]
+    assert set(order[order.index("tdt2") :]) == {"tdt2"}
+    assert [spec.method for spec in EVERYTHING[:5]] == ["none"] * 5
+
+
+def test_limits_take_the_first_ones():
+    few = Limits(seeds=2, draws=3, clusters=4, tries=5)
+    table, figure = (TARGETS[name].specs(limits=few) for name in ("table2", "fig9"))
+    assert {spec.seed for spec in table} == {0, 1}
+    assert {spec.gamma for spec in table} == {None, "auto", 0.01, 0.1, 1.0, 0.001, 1e8}
+    assert {spec.attempt for spec in table} == set(range(5))
+    assert {(spec.k, spec.draw) for spec in figure} == {(k, draw) for k in (2, 3, 4) for draw in range(3)}
+    assert set(table) < set(TARGETS["table2"].specs())
+    assert set(figure) < set(TARGETS["fig9"].specs())
+
+
+def test_limits_go_before_quick():
+    specs = TARGETS["table2"].specs(quick=True, limits=Limits(seeds=1))
+    assert {spec.seed for spec in specs} == {0}
+    assert {spec.seed for spec in TARGETS["table2"].specs(limits=Limits(seeds=12))} == set(range(12))
+
+
+def test_an_unknown_target_is_refused_with_a_list():
+    with pytest.raises(ValueError, match=r"target='fig1' is not known; use one of 'all', 'fig10', .*'table3'"):
+        planned(["table2", "fig1"])
+
+
+def test_targets_are_run_in_one_order():
+    assert planned(["fig3", "table2"]) == planned(["table2", "fig3"])
+    assert planned([]) == []
+
+
+def test_drawn_categories_cost_what_their_points_cost(monkeypatch):
+    sizes = {"yale": [11] * 15, "umist": [*[1] * 10, *[500] * 10]}
+    monkeypatch.setattr(cost, "class_sizes", lambda dataset, home: np.array(sizes[dataset]))
+    estimate = Estimator("anywhere").seconds
+    costs = {estimate(spec) for spec in TARGETS["fig6"].specs() if spec.method == "nmf" and spec.k == 2}
+    assert sorted(costs) == [pytest.approx(0.1 + n * 1024 * 300 * 1.1e-8) for n in (2, 501, 1000)]
+    (seconds,) = {estimate(spec) for spec in TARGETS["fig5"].specs() if spec.method == "nmf" and spec.k == 3}
+    assert seconds == pytest.approx(0.1 + 33 * 1024 * 300 * 1.1e-8)
