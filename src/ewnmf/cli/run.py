@@ -14,7 +14,12 @@ from ewnmf import __version__
 
 __all__ = ["group", "run"]
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS: dict[str, str] = {
+    "completion": "completion",
+    "fit": "fit",
+    "transform": "transform",
+    "weights": "weights",
+}
 """Command -> the module of `ewnmf.cli` that holds it, in a function of the same name."""
 
 FAILED, BUG, INTERRUPTED = 2, 1, 130
