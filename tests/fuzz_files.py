@@ -95,7 +95,18 @@ def _hole(content: bytes, rng: RNG) -> bytes:
 
 def _number(content: bytes, rng: RNG) -> bytes:
     """Another thing where a number was: in the data, or in a header that says how much is to come."""
-    words = [b"abc", b"-1.5", b"inf", b"nan", b"1e999", b"99999999999999999999", b"0", b"4294967296", b"True", b"2020-01-01"]
+    words = [
+        b"abc",
+        b"-1.5",
+        b"inf",
+        b"nan",
+        b"1e999",
+        b"99999999999999999999",
+        b"0",
+        b"4294967296",
+        b"True",
+        b"2020-01-01",
+    ]
     digits = [i for i, byte in enumerate(content) if 48 <= byte <= 57]
     if not digits:
         return content[::-1]
@@ -112,7 +123,14 @@ def _line(content: bytes, rng: RNG) -> bytes:
     """Ragged rows, empty rows, a row that is far too long."""
     lines = content.split(b"\n")
     at = rng.integers(len(lines))
-    new = [lines[at] + b",1", lines[at].rpartition(b",")[0], b"", b"1," * 5000, b"name,other\n" + lines[at], b"%" * 3000]
+    new = [
+        lines[at] + b",1",
+        lines[at].rpartition(b",")[0],
+        b"",
+        b"1," * 5000,
+        b"name,other\n" + lines[at],
+        b"%" * 3000,
+    ]
     return b"\n".join([*lines[:at], new[rng.integers(len(new))], *lines[at + 1 :]])
 
 
@@ -200,7 +218,9 @@ def complaint(case: Case, outcome: Outcome, codes: np.ndarray[Any, Any]) -> str 
     return None if found == sorted([*summary["files"], "summary.json"]) else f"half a result: {found}"
 
 
-def fuzz(count: int, seed: int, folder: Path, execute: Callable[[list[str]], Outcome] = run) -> tuple[Counter[str], list[str]]:
+def fuzz(
+    count: int, seed: int, folder: Path, execute: Callable[[list[str]], Outcome] = run
+) -> tuple[Counter[str], list[str]]:
     """Outcomes by kind of exit, and complaints with the case they belong to."""
     from ewnmf import load
 
@@ -215,7 +235,8 @@ def fuzz(count: int, seed: int, folder: Path, execute: Callable[[list[str]], Out
         wrong = complaint(case, outcome, codes)
         if wrong is not None:
             complaints.append(f"number {number}, seed {seed} ({case.kind}, {case.mutation}): {wrong}")
-        _remove(case.file), _remove(case.output)
+        _remove(case.file)
+        _remove(case.output)
     return exits, complaints
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 
-from ewnmf.io import arrays, images, parquet, text
+from ewnmf.io import arrays, images, matlab, matrix_market, parquet, text
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable, opened
 from ewnmf.io.table import Table
@@ -21,8 +21,8 @@ _READERS: dict[str, Callable[[Source, Layout], Table]] = {
     "parquet": parquet.read_parquet,
     "npy": arrays.read_npy,
     "npz": arrays.read_npz,
-    "mtx": arrays.read_mtx,
-    "mat": arrays.read_mat,
+    "mtx": matrix_market.read_mtx,
+    "mat": matlab.read_mat,
     "images": images.read_images,
 }
 KINDS = tuple(_READERS)

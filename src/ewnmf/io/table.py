@@ -80,10 +80,18 @@ class Table:
             raise ValueError(
                 f"{self.source} has no {what}: {n} x {m} numbers were found; give at least one row of numbers."
             )
-        bad = self._places(np.isinf(self._stored()))
+        stored = self._stored()
+        bad = self._places(np.isinf(stored))
         if bad is not None:
             raise ValueError(
                 f"{self.source}: {self.where(*bad)} is infinite; give a finite number, or leave the cell empty."
+            )
+        with np.errstate(invalid="ignore"):
+            large = self._places(np.abs(stored) > np.sqrt(np.finfo(stored.dtype).max) / 1e4)
+        if large is not None:
+            raise ValueError(
+                f"{self.source}: {self.where(*large)} holds {self.values[large]:.3g}, whose square is too large; give "
+                "the table in another unit."
             )
         return self
 
