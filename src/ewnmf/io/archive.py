@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf.io.atomic import atomic_file
-from ewnmf.io.source import check_memory
+from ewnmf.io.source import Unreadable, check_memory
 
 __all__ = ["FORMAT", "VERSION", "read_archive", "write_archive"]
 
@@ -85,7 +85,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         raise ValueError(
             f"{file} is refused: it is no model file of ewnmf, or a damaged one ({error}); copy or save it anew."
         ) from error
-    except (ValueError, OSError):
+    except (PermissionError, Unreadable):
         raise
     except Exception as error:  # a damaged file can make its reader raise anything
         raise _damaged(file, f"{type(error).__name__}: {error}") from error

@@ -24,20 +24,25 @@ _PART = "take a part of its rows"
 def read_npy(source: Source, layout: Layout) -> Table:
     """One array."""
     refuse_names(source, layout, "an .npy file")
+    with source.path.open("rb") as stream:
+        magic = stream.read(len(np.lib.format.MAGIC_PREFIX))
+    if magic != np.lib.format.MAGIC_PREFIX:
+        zipped = ": it holds several arrays; say --from npz" if magic.startswith(b"PK") else ", or a damaged one"
+        raise Unreadable(f"{source.name} is no .npy file{zipped}.")
     try:
         array = np.load(source.path, mmap_mode="r", allow_pickle=False)
     except ValueError as error:
         if "object" in str(error).lower():
             raise _pickled(source.name) from error
         raise
-    if not isinstance(array, np.ndarray):
-        raise Unreadable(f"{source.name} holds several arrays; say --from npz.")
     check_memory(source.name, 8 * array.size, _PART)
     return Table(real_numbers(np.array(array), source.name), source.name, "npy")
 
 
 def read_npz(source: Source, layout: Layout) -> Table:
     """A matrix written by ``scipy.sparse.save_npz``, or one of several arrays."""
+    if not zipfile.is_zipfile(source.path):
+        raise Unreadable(f"{source.name} is no .npz file, or a damaged one.")
     with zipfile.ZipFile(source.path) as archive:
         check_memory(source.name, sum(info.file_size for info in archive.infolist()), _PART)
     with np.load(source.path, allow_pickle=False) as arrays:

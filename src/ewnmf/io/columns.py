@@ -112,7 +112,7 @@ def _first_text(cells: Any) -> tuple[int, Any]:
     from pyarrow import ArrowInvalid, ArrowNotImplementedError, types
 
     if not types.is_string(cells.type):
-        row = next((i for i in range(len(cells)) if cells[i].is_valid), 0)
+        row = next((i for i, cell in enumerate(cells.to_pylist()) if cell is not None and not _decodes(cell)), 0)
         return row, cells[row].as_py()
     low, high = 0, len(cells)
     while high - low > 1:
@@ -123,6 +123,14 @@ def _first_text(cells: Any) -> tuple[int, Any]:
         except (ArrowInvalid, ArrowNotImplementedError):
             high = middle
     return low, cells[low].as_py()
+
+
+def _decodes(cell: Any) -> bool:
+    """Whether a cell of bytes is text all the same, and not what made its column one of bytes."""
+    try:
+        return isinstance(cell, bytes) and cell.decode("utf-8") is not None
+    except UnicodeDecodeError:
+        return False
 
 
 def _emptied(cells: Any) -> Any:

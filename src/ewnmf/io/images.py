@@ -83,7 +83,7 @@ def _grey(path: Path, name: str, size: tuple[int, int] | None) -> Array:
                 grey = grey.resize(size, Image.Resampling.BICUBIC)
             return np.asarray(grey)
     except Exception as error:  # a damaged image can make its reader raise anything
-        reason = str(error).split(":")[0] if "cannot identify" in str(error) else f"{type(error).__name__}: {error}"
+        reason = "it is none, or damaged" if "cannot identify" in str(error) else f"{type(error).__name__}: {error}"
         raise Unreadable(f"{name} cannot be read as an image ({reason}); repair or remove it.") from error
 
 

@@ -7,8 +7,7 @@ NumPy, which is strict.
 from __future__ import annotations
 
 import gzip
-from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,18 +47,46 @@ def read_mtx(source: Source, layout: Layout) -> Table:
 
 def _body(source: Source, lines: int, width: int) -> Array:
     """What follows the line with the sizes: `lines` rows of `width` numbers."""
-    opener: Any = gzip.open if source.zipped else Path.open
-    with opener(source.path, "rb") as stream:
-        before = 1
-        while (line := stream.readline(_LONGEST_LINE)).startswith(b"%") or line.isspace():
-            before += 1
-        body: Array = np.loadtxt(stream, dtype=np.float64, comments=None, ndmin=2)
-    if body.shape != (lines, width) and (lines or body.size):
+    with _opened(source) as stream:
+        _skip_header(stream)
+        try:
+            body: Array = np.loadtxt(stream, dtype=np.float64, comments=None, ndmin=2)
+        except ValueError as error:
+            raise _no_numbers(source, width) or error from error
+    if body.shape[0] != lines or (lines and body.shape[1] != width):
         raise Unreadable(
-            f"{source.name} has {body.shape[0]} rows of {body.shape[1]} numbers after row {before}; {lines} rows of "
-            f"{width} are announced, so it is cut short or damaged."
+            f"{source.name} has {body.shape[0]} rows of {body.shape[1]} numbers, but {lines} rows of {width} are "
+            "announced; it is cut short or damaged."
         )
     return body.reshape(lines, width)
+
+
+def _opened(source: Source) -> Any:
+    return gzip.open(source.path, "rb") if source.zipped else source.path.open("rb")
+
+
+def _skip_header(stream: IO[bytes]) -> int:
+    """Read on to the entries; the answer is the number of rows before them."""
+    rows = 1
+    while (line := stream.readline(_LONGEST_LINE)).startswith(b"%") or line.isspace():
+        rows += 1
+    return rows
+
+
+def _no_numbers(source: Source, width: int) -> Unreadable | None:
+    """The refusal of the first row that does not consist of `width` numbers."""
+    with _opened(source) as stream:
+        first = _skip_header(stream) + 1
+        for number, line in enumerate(stream, first):
+            cells = line.split()
+            try:
+                if len([float(cell) for cell in cells]) in (0, width):
+                    continue
+            except ValueError:
+                pass
+            text = line.decode("latin-1").strip()
+            return Unreadable(f"{source.name}: row {number} is {text[:40]!r}, no row of {width} numbers; correct it.")
+    return None
 
 
 def _coordinates(body: Array, shape: tuple[int, int], symmetry: str, name: str) -> Any:

@@ -102,14 +102,13 @@ class Table:
         if first is None:
             return
         i, j = first
-        line = self.values[i] if self.transposed else self.values[:, j]
+        line = self.values[i] if self.transposed else self.values[:, [j]]
         there = int(((line.toarray() if sparse.issparse(line) else line) < 0).sum())
         total = int(negative.sum())
-        kind = "image" if self.kind == "images" else "column"
         raise ValueError(
-            f"{self.source} has {total} negative value{'s' * (total > 1)}, {there} of them in the {kind} of the first "
-            f"one, {self.values[i, j]:.6g} at {self.where(i, j)}; {whom} needs numbers of at least 0: correct or shift "
-            "them, or use --model semi-nmf."
+            f"{self.source}: {self.where(i, j)} holds {self.values[i, j]:.6g}, the first of {there} negative "
+            f"value{'s' * (there > 1)} in that column and {total} in the table; {whom} needs numbers of at least 0: "
+            "correct or shift them, or use --model semi-nmf."
         )
 
     def _stored(self) -> Array:
