@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 __all__ = ["Source", "Unreadable", "available_memory", "check_memory", "import_extra", "opened"]
@@ -106,7 +107,5 @@ def check_memory(name: str, needed: float, remedy: str) -> None:
 
 def import_extra(module: str, package: str, purpose: str) -> None:
     """Refuse, with what to install, where an optional library is missing."""
-    from importlib.util import find_spec
-
     if find_spec(module) is None:
         raise ModuleNotFoundError(f"{purpose} needs {package}, which is not installed; run: pip install 'ewnmf[files]'")
