@@ -303,7 +303,6 @@ def test_progress_is_for_terminals(valid, run, tmp_path, monkeypatch):
             ["fit", "signed.csv", *QUICK, "-o", "out"],
             "signed.csv: row 2, column 'b' holds -2, the first of 1 negative value in",
         ),
-        (["fit", "gaps.csv", *QUICK, "-o", "out"], "NaN"),
         (
             ["fit", "FILE", *QUICK, "-o", "out", "--model", "semi-nmf", "--loss", "alpha"],
             "loss='alpha' cannot be combined",
@@ -340,7 +339,6 @@ def test_what_is_refused(valid, run, tmp_path, monkeypatch, arguments, message):
     Path("taken").mkdir()
     Path("taken/thesis").write_text("mine")
     Path("signed.csv").write_text("a,b\n1,-2\n3,4\n")
-    Path("gaps.csv").write_text("a,b\n1,\n3,4\n")
     ewnmf.EWNMF(2).save("unfitted.ewnmf")
     small = model(np.ones((3, 2)) + np.eye(3, 2))
     small.save("plain.ewnmf")

@@ -252,6 +252,11 @@ def test_a_newer_format_is_refused(saved, monkeypatch):
         ({"parameters": {"loss": {"object": "losses.Alpha", "fields": {"a": 1}}}}, "unexpected keyword argument"),
         ({"attributes": {"transform": 1}}, "'transform' is no fitted attribute"),
         ({"attributes": {"__class__": 1}}, "'__class__' is no fitted attribute"),
+        (
+            {"attributes": {"components_": "x", "n_components_": 2, "n_features_in_": 5}},
+            "are no table of 2 x 5 numbers",
+        ),
+        ({"attributes": {"components_": {"array": "components_"}}}, "n_components_"),
         ({"attributes": None}, "is refused: its content"),
         ({"requests": {"fly": {}}}, "set_fly_request"),
     ],

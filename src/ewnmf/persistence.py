@@ -6,7 +6,8 @@ import dataclasses
 import os
 import platform
 from collections.abc import Mapping
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
@@ -36,7 +37,11 @@ _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 def library_versions() -> dict[str, str]:
     """Versions of Python and of the libraries that results depend on."""
-    return {"python": platform.python_version(), "ewnmf": __version__, **{name: version(name) for name in _LIBRARIES}}
+    versions = {"python": platform.python_version(), "ewnmf": __version__}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):  # Numba may be missing
+            versions[name] = version(name)
+    return versions
 
 
 def write_estimator(estimator: BaseEstimator, path: str | os.PathLike[str], note: Mapping[str, Any]) -> None:
@@ -71,6 +76,7 @@ def read_estimator(
                 raise ValueError(f"{name!r} is no fitted attribute of {cls.__name__}")
             setattr(estimator, name, reader.decode(value))
         _set_requests(estimator, document["requests"])
+        _check_shapes(estimator)
         return estimator, dict(document["note"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
@@ -78,6 +84,14 @@ def read_estimator(
             f"{os.fspath(path)} is refused: its content is not that of a model of this version of ewnmf ({reason}); "
             "update ewnmf, or save the model anew."
         ) from error
+
+
+def _check_shapes(estimator: Any) -> None:
+    """Refuse components that are no table of the size that the model says."""
+    if hasattr(estimator, "components_"):
+        components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
+        if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
+            raise ValueError(f"its components are no table of {shape[0]} x {shape[1]} numbers")
 
 
 def _known_class(name: Any, classes: Mapping[str, type[BaseEstimator]]) -> type[BaseEstimator]:
