@@ -380,3 +380,29 @@ def test_a_negative_value_of_a_sparse_table_is_named(tmp_path):
     sparse.save_npz(tmp_path / "t.npz", matrix)
     with pytest.raises(ValueError, match="row 2, column 1 holds -2, the first of 2 negative values in that column"):
         read_table(tmp_path / "t.npz").refuse_negative("EWNMF")
+
+
+def test_a_sparse_matlab_variable_stays_sparse(tmp_path):
+    scipy_io.savemat(tmp_path / "t.mat", {"X": sparse.csc_matrix(VALUES)})
+    values = read_table(tmp_path / "t.mat").values
+    assert sparse.issparse(values)
+    np.testing.assert_array_equal(values.toarray(), VALUES)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no program 'false'")
+def test_a_matlab_file_that_crashes_its_reader(valid, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "false")
+    refused(valid["mat"], "brings the reader of MATLAB files down: it is damaged")
+
+
+def test_a_symmetric_matrix_is_square(file):
+    head = b"%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n2 1 1\n"
+    refused(file(head, "t.mtx"), "is symmetric and 3 x 2, coordinate; write it as a general matrix")
+
+
+def test_an_encrypted_column_is_named_as_such(valid, monkeypatch):
+    def locked(*arguments, **options):
+        raise OSError("Cannot decrypt ColumnMetadata")
+
+    monkeypatch.setattr(parquet, "ParquetFile", locked)
+    refused(valid["parquet"], "is an encrypted Parquet file; decrypt it first")
