@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ewnmf import datasets, losses, metrics, models, plots, weights
     from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
     from ewnmf.factorization import Factorization, factorize
+    from ewnmf.loading import load
 
 __version__ = "0.1.0.dev0"
 
@@ -22,6 +23,7 @@ __all__ = [
     "__version__",
     "datasets",
     "factorize",
+    "load",
     "losses",
     "metrics",
     "models",
@@ -37,6 +39,7 @@ _HOMES = {
     "SemiNMF": "estimators",
     "Factorization": "factorization",
     "factorize": "factorization",
+    "load": "loading",
 }
 _MODULES = ("datasets", "losses", "metrics", "models", "plots", "weights")
 

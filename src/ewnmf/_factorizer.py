@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from dataclasses import replace
 from typing import Any, Self
@@ -23,6 +24,7 @@ from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
 from ewnmf.naming import unknown_name
+from ewnmf.persistence import write_estimator
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
 from ewnmf.solver import Interrupted, Iteration, Solution
@@ -334,6 +336,19 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         data = self._checked_points(X, weights)
         H, W = self._encode(data), self.components_.T
         return -loss_of(self._fitted_problem, W, H, data, tiny=self._tiny, facts=self._facts) / data.mass
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.
+
+        The file appears only when it is complete. Callbacks are left out; a parameter that is neither a number, text
+        or array nor an object of ewnmf's own (a generator as `random_state`, a loss of one's own) is refused.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, by custom with the suffix ``.ewnmf``; an older one is replaced.
+        """
+        write_estimator(self, path, {})
 
     @property
     def _n_features_out(self) -> int:

@@ -14,7 +14,13 @@ from ewnmf import __version__
 
 __all__ = ["group", "run"]
 
-_COMMANDS: dict[str, str] = {"reproduce": "reproduce"}
+_COMMANDS: dict[str, str] = {
+    "completion": "completion",
+    "fit": "fit",
+    "reproduce": "reproduce",
+    "transform": "transform",
+    "weights": "weights",
+}
 """Command -> the module of `ewnmf.cli` that holds it, in a function of the same name."""
 
 FAILED, BUG, INTERRUPTED = 2, 1, 130

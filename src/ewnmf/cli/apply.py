@@ -1,0 +1,123 @@
+"""What ``ewnmf transform`` and ``ewnmf weights`` share: a saved model, new points, a result as file or text."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf.cli.file_options import layout_options, output_options, to_layout
+from ewnmf.cli.report import Report, described, plain
+from ewnmf.datasets import scale_points
+from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
+from ewnmf.loading import load_with_note
+from ewnmf.persistence import library_versions
+
+__all__ = ["apply_model", "apply_options"]
+
+Array = NDArray[Any]
+MODEL_FILE = "model.ewnmf"
+_WORDS = {"transform": "codes", "weights": "weights"}
+Apply = Callable[[Any, Any], Array]
+Columns = Callable[[Any, Table], tuple[str, ...]]
+
+
+def apply_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Arguments and options of a command that applies a model."""
+    scale = click.option("--scale/--no-scale", default=None, help="Scale every point.  [default: as for the fit]")
+    where = click.option(
+        "-o",
+        "--output",
+        type=click.Path(allow_dash=True),
+        help="File for the result: .csv, .tsv (also .gz), .parquet or .npy.  [default: CSV on standard output]",
+    )
+    for option in (output_options, layout_options, scale, where):
+        command = option(command)
+    command = click.argument("file", type=click.Path(allow_dash=True))(command)
+    return click.argument("model", type=click.Path(allow_dash=False))(command)
+
+
+def apply_model(command: str, model: str, file: str, options: dict[str, Any], apply: Apply, columns: Columns) -> None:
+    """Read the model and the points, and write ``apply(estimator, X)`` with a name for every column."""
+    output = None if options["output"] in (None, "-") else options["output"]
+    if output is None and options["as_json"]:
+        raise click.UsageError("--json and the result cannot both go to standard output; name a file with -o.")
+    kind, zipped = ("csv", False) if output is None else result_kind(output)
+    if output is not None:
+        check_free(output, options["force"], folder=False)
+    layout = to_layout(options)
+    report = Report(options["quiet"], options["as_json"])
+    estimator, note = _loaded(model)
+    size = note.get("image_size")
+    if layout.size is None and size is not None and Path(file).is_dir():
+        layout = replace(layout, size=(int(size[0]), int(size[1])))
+    with report.step("read", f"reading {file}"):
+        table = read_table(file, layout)
+    scale = bool(note.get("scale")) if options["scale"] is None else options["scale"]
+    X = _prepared(table, estimator, model, scale)
+    n, m = X.shape
+    with report.step(command, f"{n} points x {m} attributes"), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        values = apply(estimator, X)
+    texts = {} if table.ids is None else {"id": table.ids}
+    result = Result(values, columns(estimator, table), texts)
+    if output is None:
+        write_result(sys.stdout.buffer, result, "csv")
+        sys.stdout.flush()
+        return
+    with report.step("write", f"writing {output}"), atomic_file(output) as stream:
+        write_result(stream, result, kind, zipped)
+    summary = {
+        "command": command,
+        "model": model,
+        "input": described(table),
+        "scale": scale,
+        "output": output,
+        "shape": list(values.shape),
+        "seconds": report.seconds,
+        "warnings": report.warnings,
+        "versions": library_versions(),
+    }
+    report.close(plain(summary), [f"{output}: {values.shape[0]} x {values.shape[1]} {_WORDS[command]}"])
+
+
+def _loaded(model: str) -> tuple[Any, dict[str, Any]]:
+    """The estimator in a model file, or in the folder that ``ewnmf fit`` wrote."""
+    path = Path(model) / MODEL_FILE if Path(model).is_dir() else Path(model)
+    if path.parent == Path(model) and not path.exists():
+        raise FileNotFoundError(
+            f"{model} is a folder without {MODEL_FILE}; name a result of ewnmf fit, or a model file."
+        )
+    estimator, note = load_with_note(path)
+    if not hasattr(estimator, "components_"):
+        raise ValueError(f"{path} holds a model that was saved before it was fitted; fit it first.")
+    return estimator, note
+
+
+def _prepared(table: Table, estimator: Any, model: str, scale: bool) -> Any:
+    """The points, refused unless their attributes are the model's."""
+    m, expected = table.values.shape[1], estimator.n_features_in_
+    if m != expected:
+        raise ValueError(
+            f"{table.source} has {m} attributes, but {model} was fitted on {expected}; give the same columns "
+            "(--id, --label and --drop leave some out)."
+        )
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and table.features is not None and list(known) != list(table.features):
+        j = next(j for j in range(m) if known[j] != table.features[j])
+        raise ValueError(
+            f"{table.source} has {table.features[j]!r} as its {j + 1}. attribute, but {model} was fitted with "
+            f"{str(known[j])!r} there; give the same columns in the same order."
+        )
+    if scale:
+        return scale_points(table.values)
+    if estimator.__sklearn_tags__().input_tags.positive_only:
+        table.refuse_negative(type(estimator).__name__)
+    return table.values.astype(np.float64) if table.values.dtype.kind != "f" else table.values

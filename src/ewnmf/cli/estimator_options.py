@@ -1,0 +1,129 @@
+"""The estimators' parameters as options: names, choices, defaults and help come from the classes themselves."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import click
+
+from ewnmf import estimators
+
+__all__ = ["MODELS", "build_estimator", "estimator_options"]
+
+MODELS: dict[str, Any] = {
+    "ewnmf": estimators.EWNMF,
+    "nmf": estimators.NMF,
+    "onmf": estimators.ONMF,
+    "semi-nmf": estimators.SemiNMF,
+    "convex-nmf": estimators.ConvexNMF,
+}
+_ELSEWHERE = ("n_components", "verbose")
+"""Parameters with options of their own: -k, and --quiet."""
+_ALIASES = {"random_state": ["--seed"]}
+_NO_FILES = "custom"
+"""A start that can only be handed over in Python."""
+
+
+class Parameter(NamedTuple):
+    """A constructor's parameter as its docstring describes it."""
+
+    name: str
+    kind: str
+    help: str
+
+
+def number_or_auto(text: str) -> float | str:
+    """A number, or the word ``auto``."""
+    if text == "auto":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is neither a number nor 'auto'.") from None
+
+
+def documented(cls: type) -> list[Parameter]:
+    """The section "Parameters" of a class's docstring."""
+    text = inspect.getdoc(cls) or ""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, flags=re.M | re.S)
+    found = re.findall(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", section[1] if section else "", flags=re.M)
+    return [Parameter(name, kind, _plain(help_)) for name, kind, help_ in found]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[`\"]", "", " ".join(text.split()))
+
+
+def _type(parameter: Parameter) -> Any:
+    """How the command reads the parameter; None for what only Python can hand over."""
+    kind = re.sub(r",? default=.*", "", parameter.kind)
+    choices = re.match(r"\{(.*?)\}", kind)
+    if choices:
+        return click.Choice([name for name in re.findall(r'"(.*?)"', choices[1]) if name != _NO_FILES])
+    if "array" in kind:
+        return None
+    if kind.startswith("float or"):
+        return number_or_auto
+    return {"float": click.FLOAT, "int": click.INT, "bool": click.BOOL}.get(re.split(r"\W", kind)[0])
+
+
+def _options() -> dict[str, click.Option]:
+    """An option for every parameter of every class."""
+    options: dict[str, click.Option] = {}
+    accepted = {name: [parameter.name for parameter in documented(cls)] for name, cls in MODELS.items()}
+    for cls in MODELS.values():
+        for parameter in documented(cls):
+            type_ = _type(parameter)
+            if parameter.name in (*_ELSEWHERE, *options) or type_ is None:
+                continue
+            owners = [name for name, names in accepted.items() if parameter.name in names]
+            only = "" if len(owners) == len(MODELS) else f" Only with --model {' or '.join(owners)}."
+            flag = "--" + parameter.name.replace("_", "-").lower()
+            options[parameter.name] = click.Option(
+                [parameter.name, *_ALIASES.get(parameter.name, []), flag],
+                type=type_,
+                metavar="NUMBER|auto" if type_ is number_or_auto else None,
+                help=f"{parameter.help}{only}{_default(parameter)}",
+            )
+    return options
+
+
+def _default(parameter: Parameter) -> str:
+    default = re.search(r"default=(.*)$", parameter.kind)
+    if default is None or default[1] == "None" or parameter.name == "weighting":
+        return ""
+    return f"  [default: {_plain(default[1])}]"
+
+
+def estimator_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--model``, ``-k`` and an option for every parameter; they arrive under the parameters' names."""
+    named = click.option(
+        "--model",
+        type=click.Choice(list(MODELS)),
+        default="ewnmf",
+        show_default=True,
+        help="What is asked of the factors. ewnmf learns a weight for every entry; the others weight by --weighting.",
+    )
+    sized = click.option(
+        "-k", "--n-components", type=click.IntRange(min=1), required=True, help="Number of components."
+    )
+    parameters = getattr(command, "__click_params__", [])
+    command.__click_params__ = [*parameters, *reversed(_options().values())]  # type: ignore[attr-defined]
+    return sized(named(command))
+
+
+def build_estimator(model: str, given: dict[str, Any]) -> Any:
+    """The estimator of that model with the parameters that were given, the class's own defaults for the rest."""
+    cls = MODELS[model]
+    chosen = {name: value for name, value in given.items() if value is not None}
+    for name in chosen:
+        if name not in inspect.signature(cls).parameters:
+            owners = [other for other, known in MODELS.items() if name in inspect.signature(known).parameters]
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} does not belong to --model {model}; use --model {' or '.join(owners)}, or "
+                "leave it out."
+            )
+    return cls(**chosen)

@@ -1,0 +1,239 @@
+"""``ewnmf fit``: a file in, a folder of results out."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf.cli.estimator_options import build_estimator, estimator_options
+from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
+from ewnmf.cli.report import Report, described, plain
+from ewnmf.datasets import scale_points
+from ewnmf.io import RESULT_KINDS, Layout, Result, Table, atomic_folder, check_free, read_table, write_result
+from ewnmf.io.atomic import SUMMARY
+from ewnmf.io.source import check_memory
+from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
+from ewnmf.persistence import library_versions, write_estimator
+
+__all__ = ["fit"]
+
+Array = NDArray[Any]
+_LARGEST_SEED = 2**31
+
+
+@dataclass(frozen=True)
+class _Wishes:
+    """What is asked for beside the model."""
+
+    output: str
+    to: str | None
+    scale: bool
+    clusters: str | None
+    weights: bool | None
+    entry_weights: str | None
+    force: bool
+
+
+@click.command(
+    short_help="Factorize a table from a file.",
+    epilog=f"""\b
+Examples:
+  ewnmf fit faces.npy -k 15 -o faces                      an array, points in rows
+  ewnmf fit genes.csv -k 8 --id gene --transpose -o out   samples in columns
+  ewnmf fit iris.csv -k 3 --label species --clusters --scale -o iris
+  ewnmf fit photos/ -k 20 --size 32x32 -o photos-k20      a folder of images
+  ewnmf fit counts.mtx.gz -k 10 --loss kullback-leibler --gamma inf -o counts
+  zcat big.csv.gz | ewnmf fit - -k 10 -o big --json
+
+{EXIT_CODES}""",
+)
+@click.argument("file", type=click.Path(allow_dash=True))
+@estimator_options
+@click.option("-o", "--output", required=True, type=click.Path(), help="Folder for the results; it must not exist.")
+@click.option("--scale", is_flag=True, help="Bring every point to [0, 1] first, as the paper does.")
+@click.option(
+    "--clusters",
+    is_flag=False,
+    flag_value="auto",
+    metavar="[N]",
+    help="Cluster the codes (k-means); N defaults to the number of classes, else to K.",
+)
+@click.option("--weights/--no-weights", default=None, help="Write a weight for every entry.  [default: where learned]")
+@click.option(
+    "--entry-weights", type=click.Path(), metavar="FILE", help="The weights of --weighting fixed, a like table."
+)
+@click.option("--to", type=click.Choice(RESULT_KINDS), help="How tables are written.  [default: CSV in CSV, else npy]")
+@layout_options
+@output_options
+def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> None:
+    """Factorize the table in FILE and write the results into a new folder.
+
+    FILE is CSV or TSV (also .gz), Parquet, .npy, .npz (arrays or a SciPy sparse matrix), Matrix Market (.mtx,
+    .mtx.gz), MATLAB (.mat), a folder of images, or - for standard input. One row is one point; empty cells are
+    missing values.
+
+    The folder gets codes, components, weights, labels (with --clusters), the model (model.ewnmf) and
+    summary.json. It appears only when everything is in it.
+    """
+    layout = to_layout(options)
+    wishes = _Wishes(**{name: options.pop(name) for name in _Wishes.__dataclass_fields__})
+    check_free(wishes.output, wishes.force, folder=True)
+    if options["random_state"] is None:
+        options["random_state"] = secrets.randbelow(_LARGEST_SEED)
+    report = Report(quiet, as_json)
+    estimator = build_estimator(model, options)
+    with report.step("read", f"reading {file}"):
+        table = read_table(file, layout)
+        entry_weights = _entry_weights(wishes, layout, estimator)
+    X = _prepared(table, estimator, wishes)
+    n, m = X.shape
+    with report.step("fit", f"{n} points x {m} attributes, {estimator.n_components} components"):
+        estimator.set_params(verbose=int(report.watched))
+        estimator.fit(X, weights=entry_weights)
+        estimator.set_params(verbose=0)
+    with report.step("results", "codes, weights and clusters"):
+        results = _results(estimator, X, table, wishes, entry_weights)
+        measures = _clusters(results["codes"].values, table, wishes, estimator, results)
+    summary = _summary(estimator, model, table, wishes, report, measures)
+    with report.step("write", f"writing {wishes.output}"):
+        _write(estimator, results, table, wishes, summary)
+    report.close(summary, _told(summary, wishes.output))
+
+
+def _entry_weights(wishes: _Wishes, layout: Layout, estimator: Any) -> Any:
+    if wishes.entry_weights is None:
+        return None
+    if estimator.weighting != "fixed":
+        raise click.UsageError(
+            f"--entry-weights belongs to --weighting fixed, and the weighting is {estimator.weighting!r}."
+        )
+    values = read_table(wishes.entry_weights, layout).values
+    return values if isinstance(values, np.ndarray) else values.toarray()
+
+
+def _prepared(table: Table, estimator: Any, wishes: _Wishes) -> Any:
+    """The numbers to fit, refused where the model cannot take them or the results would not fit into memory."""
+    n, m = table.values.shape
+    if _wants_weights(wishes, estimator):
+        remedy = "leave them out with --no-weights"
+        check_memory(f"A weight for every entry of {table.source}", 2.0 * n * m * table.values.dtype.itemsize, remedy)
+    if wishes.scale:
+        return scale_points(table.values)
+    if estimator.__sklearn_tags__().input_tags.positive_only:
+        table.refuse_negative(type(estimator).__name__)
+    return table.values
+
+
+def _wants_weights(wishes: _Wishes, estimator: Any) -> bool:
+    return estimator.weighting == "entropy" if wishes.weights is None else wishes.weights
+
+
+def _results(estimator: Any, X: Any, table: Table, wishes: _Wishes, entry_weights: Any) -> dict[str, Result]:
+    texts = {} if table.ids is None else {"id": table.ids}
+    features = table.features or tuple(f"x{j}" for j in range(X.shape[1]))
+    names = tuple(map(str, estimator.get_feature_names_out()))
+    results = {
+        "codes": Result(estimator.transform(X, weights=entry_weights), names, texts),
+        "components": Result(estimator.components_, features, {"component": np.array(names, dtype=object)}),
+    }
+    if _wants_weights(wishes, estimator):
+        results["weights"] = Result(estimator.weights(X, weights=entry_weights), features, texts)
+    if table.features is not None:
+        estimator.feature_names_in_ = np.array(table.features, dtype=object)
+    return results
+
+
+def _clusters(
+    codes: Array, table: Table, wishes: _Wishes, estimator: Any, results: dict[str, Result]
+) -> dict[str, Any] | None:
+    """k-means on the codes, and its agreement with the known classes."""
+    if wishes.clusters is None:
+        return None
+    from sklearn.cluster import KMeans
+
+    classes = None if table.labels is None else len(set(table.labels))
+    count = (classes or estimator.n_components_) if wishes.clusters == "auto" else _count(wishes.clusters)
+    found = KMeans(count, n_init=10, random_state=estimator.random_state).fit_predict(codes)
+    texts = {"id": table.ids, "label": table.labels}
+    known = {name: values for name, values in texts.items() if values is not None}
+    results["labels"] = Result(found.astype(np.int64)[:, None], ("cluster",), known)
+    measures: dict[str, Any] = {"clusters": count}
+    if table.labels is not None:
+        measures["accuracy"] = clustering_accuracy(table.labels, found)
+        measures["normalized_mutual_information"] = normalized_mutual_information(table.labels, found)
+    return measures
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise click.BadParameter(
+            f"{text!r} is no number of clusters; give a whole number of at least 1, or none.", param_hint="--clusters"
+        )
+    return int(text)
+
+
+def _summary(
+    estimator: Any, model: str, table: Table, wishes: _Wishes, report: Report, measures: dict[str, Any] | None
+) -> dict[str, Any]:
+    summary = {
+        "command": "fit",
+        "input": described(table),
+        "scale": wishes.scale,
+        "model": model,
+        "parameters": estimator.get_params(),
+        "n_components": estimator.n_components_,
+        "objective": estimator.objective_,
+        "reconstruction_err": estimator.reconstruction_err_,
+        "gamma": estimator.gamma_,
+        "iterations": estimator.n_iter_,
+        "stop_reason": estimator.stop_reason_,
+        "clustering": measures,
+        "seconds": report.seconds,
+        "warnings": report.warnings,
+        "versions": library_versions(),
+    }
+    answer: dict[str, Any] = plain(summary)
+    return answer
+
+
+def _write(estimator: Any, results: dict[str, Result], table: Table, wishes: _Wishes, summary: dict[str, Any]) -> None:
+    """Fill the folder; `summary` learns the names of the files."""
+    kind = wishes.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
+    with atomic_folder(wishes.output, wishes.force) as folder:
+        for name, result in results.items():
+            with (folder / f"{name}.{kind}").open("wb") as stream:
+                write_result(stream, result, kind)
+        if kind == "npy" and (table.ids is not None or table.features is not None):
+            names = {"ids": None if table.ids is None else list(table.ids), "features": table.features}
+            _write_json(folder / "names.json", names)
+        note = {"scale": wishes.scale, "image_size": table.image_size}
+        write_estimator(estimator, folder / "model.ewnmf", note)
+        summary["files"] = sorted(path.name for path in folder.iterdir())
+        _write_json(folder / SUMMARY, summary)
+
+
+def _write_json(path: Path, content: Any) -> None:
+    path.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _told(summary: dict[str, Any], output: str) -> list[str]:
+    given, gamma = summary["input"], summary["gamma"]
+    tuned = "" if gamma is None else f", gamma {float(gamma):.4g}"
+    lines = [
+        f"{given['file']}: {given['points']} points x {given['attributes']} attributes",
+        f"{summary['model']}: {summary['n_components']} components, J* {float(summary['objective']):.8g}{tuned}, "
+        f"{summary['iterations']} iterations ({summary['stop_reason']})",
+    ]
+    measures = summary["clustering"]
+    if measures is not None:
+        known = {"accuracy": "accuracy", "normalized_mutual_information": "NMI"}
+        told = "".join(f", {words} {measures[name]:.4f}" for name, words in known.items() if name in measures)
+        lines.append(f"clusters: {measures['clusters']}{told}")
+    return [*lines, f"{output}: {', '.join([*summary['files'], SUMMARY])}"]

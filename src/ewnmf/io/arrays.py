@@ -1,0 +1,120 @@
+"""NumPy and SciPy files: arrays without names of columns. Nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ewnmf.io.layout import Layout
+from ewnmf.io.source import Source, Unreadable, check_memory
+from ewnmf.io.table import Table
+from ewnmf.io.variables import choose, one_per_point
+
+__all__ = ["read_npy", "read_npz", "real_numbers", "refuse_names"]
+
+Array = NDArray[Any]
+_SPARSE = {"format", "shape", "data"}
+_PART = "take a part of its rows"
+
+
+def read_npy(source: Source, layout: Layout) -> Table:
+    """One array."""
+    refuse_names(source, layout, "an .npy file")
+    with source.path.open("rb") as stream:
+        magic = stream.read(len(np.lib.format.MAGIC_PREFIX))
+    if magic != np.lib.format.MAGIC_PREFIX:
+        zipped = ": it holds several arrays; say --from npz" if magic.startswith(b"PK") else ", or a damaged one"
+        raise Unreadable(f"{source.name} is no .npy file{zipped}.")
+    try:
+        array = np.load(source.path, mmap_mode="r", allow_pickle=False)
+    except ValueError as error:
+        if "object" in str(error).lower():
+            raise _pickled(source.name) from error
+        raise
+    check_memory(source.name, 8 * array.size, _PART)
+    return Table(real_numbers(np.array(array), source.name), source.name, "npy")
+
+
+def read_npz(source: Source, layout: Layout) -> Table:
+    """A matrix written by ``scipy.sparse.save_npz``, or one of several arrays."""
+    if not zipfile.is_zipfile(source.path):
+        raise Unreadable(f"{source.name} is no .npz file, or a damaged one.")
+    with zipfile.ZipFile(source.path) as archive:
+        check_memory(source.name, sum(info.file_size for info in archive.infolist()), _PART)
+    with np.load(source.path, allow_pickle=False) as arrays:
+        names = set(arrays.files)
+        if names >= _SPARSE and layout.variable is None:
+            refuse_names(source, layout, "a sparse matrix in an .npz file")
+            return Table(real_numbers(sparse.load_npz(source.path), source.name), source.name, "npz")
+
+        def read(name: str) -> Array:
+            try:
+                array: Array = arrays[name]
+            except ValueError as error:
+                if "object" in str(error).lower():
+                    raise _pickled(f"{name} of {source.name}") from error
+                raise
+            return array
+
+        shapes = {name: _npy_shape(source, name) for name in arrays.files}
+        variable = choose(source, layout, shapes)
+        check_memory(source.name, 8 * float(np.prod(shapes[variable], dtype=np.float64)), _PART)
+        values = real_numbers(read(variable), f"{variable} of {source.name}")
+        ids, labels = (one_per_point(read, name, len(values), source) for name in (layout.id, layout.label))
+        return Table(values, source.name, "npz", ids=ids, labels=labels)
+
+
+def _npy_shape(source: Source, name: str) -> tuple[int, ...]:
+    """The shape of an array of an ``.npz`` file, from its first bytes."""
+    with zipfile.ZipFile(source.path) as archive:
+        member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
+        with archive.open(member) as stream:
+            version = np.lib.format.read_magic(stream)
+            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+            shape: tuple[int, ...] = header(stream)[0]
+            return shape
+
+
+def real_numbers(values: Any, what: str) -> Any:
+    """`values` as a table of real numbers, double precision unless it is single."""
+    thin = sparse.issparse(values)
+    if not thin:
+        values = np.asarray(values)
+    if values.dtype.kind == "O":
+        raise _pickled(what)
+    if values.dtype.kind not in "biuf":
+        raise Unreadable(f"{what} has type {values.dtype}; give real numbers.")
+    if values.ndim != 2:
+        raise Unreadable(
+            f"{what} has shape {values.shape}; give a table of points x attributes, such as the array after "
+            "reshape(len(array), -1)."
+        )
+    dtype = np.float32 if values.dtype == np.float32 else np.float64
+    if not thin:
+        return np.ascontiguousarray(values, dtype=dtype)
+    matrix = sparse.csr_matrix(values).astype(dtype)
+    matrix.check_format(full_check=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _pickled(what: str) -> Unreadable:
+    return Unreadable(
+        f"{what} holds Python objects, which could run any program when read; save it as an array of numbers."
+    )
+
+
+def refuse_names(source: Source, layout: Layout, what: str) -> None:
+    """Refuse options that name parts of a file that has none."""
+    for parameter in ("id", "label", "variable"):
+        value = getattr(layout, parameter)
+        if value is not None:
+            raise Unreadable(
+                f"{parameter}={value!r} cannot be had from {source.name}: {what} holds one table and no names."
+            )
+    if layout.drop:
+        raise Unreadable(f"drop={layout.drop} names columns, which {source.name} does not name; leave it out.")

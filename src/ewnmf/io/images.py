@@ -1,0 +1,91 @@
+"""A folder of images: one image a point, its grey values the attributes, row by row."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf.io.layout import Layout
+from ewnmf.io.source import Source, Unreadable, check_memory, import_extra
+from ewnmf.io.table import Table
+
+__all__ = ["SUFFIXES", "read_images"]
+
+Array = NDArray[Any]
+SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+_DEEP = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
+"""Modes of more than 8 bits, whose values are taken as they are."""
+
+
+def read_images(source: Source, layout: Layout) -> Table:
+    """The images in the folder and those below it, sorted by name; files of other kinds are passed over."""
+    import_extra("PIL", "Pillow", f"reading the images of {source.name}")
+    paths = sorted(path for path in source.path.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    if not paths:
+        raise Unreadable(f"{source.name} is a folder without images ({', '.join(SUFFIXES)}); give one that has some.")
+    _check_options(source, layout)
+    names = [path.relative_to(source.path).as_posix() for path in paths]
+    if layout.size is not None:
+        check_memory(source.name, 8.0 * len(paths) * layout.size[0] * layout.size[1], "choose a smaller --size")
+    digest = hashlib.sha256()
+    pixels: list[Array] = []
+    for path, name in zip(paths, names, strict=True):
+        content = path.read_bytes()
+        digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
+        pixels.append(_grey(path, f"{source.name}/{name}", layout.size))
+        if pixels[-1].shape != pixels[0].shape:
+            raise Unreadable(
+                f"{source.name} has images of different sizes: {names[0]} is {_size(pixels[0])}, {name} is "
+                f"{_size(pixels[-1])}; bring them to one size with --size {_size(pixels[0])}, for example."
+            )
+    labels = None if layout.label is None else np.array([Path(name).parent.as_posix() for name in names], dtype=object)
+    return Table(
+        values=np.stack(pixels).reshape(len(pixels), -1).astype(np.float64),
+        source=source.name,
+        kind="images",
+        ids=np.array(names, dtype=object),
+        labels=labels,
+        sha256=digest.hexdigest(),
+        image_size=(pixels[0].shape[1], pixels[0].shape[0]),
+    )
+
+
+def _check_options(source: Source, layout: Layout) -> None:
+    if layout.label not in (None, "folder"):
+        raise Unreadable(
+            f"label={layout.label!r} is nothing that images have; use 'folder' for the folder each one is in."
+        )
+    for parameter in ("id", "variable"):
+        if getattr(layout, parameter) is not None:
+            raise Unreadable(
+                f"{parameter}={getattr(layout, parameter)!r} does not fit {source.name}, a folder of images."
+            )
+    if layout.drop or layout.transpose:
+        raise Unreadable(f"drop and transpose do not fit {source.name}, a folder of images; leave them out.")
+
+
+def _grey(path: Path, name: str, size: tuple[int, int] | None) -> Array:
+    """Grey values (height x width), resized by the bicubic filter where a size is asked for."""
+    from PIL import Image, ImageOps
+
+    try:
+        with Image.open(path) as image:
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode not in _DEEP:
+                grey = upright.convert("L")
+            else:
+                grey = Image.fromarray(np.asarray(upright, dtype=np.float32))
+            if size is not None and grey.size != size:
+                grey = grey.resize(size, Image.Resampling.BICUBIC)
+            return np.asarray(grey)
+    except Exception as error:  # a damaged image can make its reader raise anything
+        reason = "it is none, or damaged" if "cannot identify" in str(error) else f"{type(error).__name__}: {error}"
+        raise Unreadable(f"{name} cannot be read as an image ({reason}); repair or remove it.") from error
+
+
+def _size(pixels: Array) -> str:
+    return f"{pixels.shape[1]}x{pixels.shape[0]}"

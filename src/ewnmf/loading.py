@@ -1,0 +1,35 @@
+"""Fitted models from files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from ewnmf import estimators
+from ewnmf.persistence import read_estimator
+
+__all__ = ["load", "load_with_note"]
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The estimator that `save` wrote.
+
+    Nothing in the file is run, so that a file from a stranger can be loaded. Every part is compared with the sha256
+    that was written with it: a file that is cut short, damaged, changed or of a newer format is refused.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        Of the same class, with the same parameters and fitted attributes; `transform` gives the same bits.
+    """
+    return load_with_note(path)[0]
+
+
+def load_with_note(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
+    """The estimator, and the note that the command wrote with it: how its data was prepared."""
+    return read_estimator(path, {name: getattr(estimators, name) for name in estimators.__all__})
