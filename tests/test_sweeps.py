@@ -1,0 +1,141 @@
+"""The compiled sweeps and the compiled encoder against the NumPy reference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ewnmf import losses, models, weights
+from ewnmf._fused import FusedKernel, kernel_for
+from ewnmf.blocks import Dense
+from ewnmf.kernels import Kernel, Swept
+from ewnmf.problem import Problem
+from ewnmf.updates.rule import Block
+
+numba = pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
+
+LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), *(losses.Alpha(a) for a in (-1.0, 0.0, 0.02, 0.3, 2.0))]
+WEIGHTINGS = [weights.Uniform(), weights.Fixed(), *(weights.Entropy(g) for g in (1e-3, 0.1, 10.0, 1e8, np.inf))]
+
+
+class Made:
+    """A block with factors, and both kernels for a problem on it."""
+
+    def __init__(
+        self, loss: losses.Loss, weighting: weights.Weighting, shape: tuple[int, int, int], **kind: Any
+    ) -> None:
+        n, m, K = shape
+        rng, dtype = np.random.default_rng(kind["seed"]), np.float32 if kind["single"] else np.float64
+        X = rng.random((m, n)) * np.exp(rng.normal(size=(m, n)))
+        if not loss.needs_positive:
+            X[rng.random((m, n)) < 0.2] = 0
+        P = np.where(rng.random((m, n)) < 0.2, 0, rng.random((m, n)) + 0.1)
+        P[rng.integers(m)] = 0.5
+        self.block = Block(
+            np.asfortranarray(X, dtype=dtype),
+            np.asfortranarray(P, dtype=dtype) if kind["prior"] else None,
+            (rng.random(n) + 0.1).astype(dtype) if kind["points"] else None,
+            kind["silent"],
+        )
+        self.W, self.before = (np.asfortranarray(rng.random((m, K)) + 0.1, dtype=dtype) for _ in range(2))
+        self.H = np.asfortranarray(rng.random((K, n)) + 0.1, dtype=dtype)
+        problem, data = Problem(loss, models.NMF(), weighting), Dense(self.block.X)
+        self.fused = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+        assert isinstance(self.fused, FusedKernel)
+        assert self.fused._compiles(weighting)
+        self.reference = Kernel(problem, self.fused.rule, self.fused.tiny)
+        self.tolerance = 1e-3 if kind["single"] else 1e-9
+
+
+kinds = {
+    "loss": st.sampled_from(LOSSES),
+    "weighting": st.sampled_from(WEIGHTINGS),
+    "shape": st.tuples(st.sampled_from([1, 2, 7, 31, 32, 33, 64, 65, 130]), st.integers(1, 70), st.integers(1, 9)),
+    "single": st.booleans(),
+    "prior": st.booleans(),
+    "points": st.booleans(),
+    "silent": st.sampled_from([0, 0, 3]),
+    "seed": st.integers(0, 2**20),
+}
+
+
+def _near(mine: Any, theirs: Any, tolerance: float) -> None:
+    scale = max(float(np.abs(theirs).max()), 1e-30)
+    np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * scale)
+
+
+def _same_sweep(mine: Swept, theirs: Swept, tolerance: float) -> None:
+    _near(mine.H, theirs.H, tolerance)
+    for one, other in zip(mine.stats, theirs.stats, strict=True):
+        _near(one, other, tolerance)
+    _near(mine.measure, theirs.measure, tolerance)
+
+
+@given(**kinds)
+def test_codes_first(**kind: Any) -> None:
+    made = Made(kind.pop("loss"), kind.pop("weighting"), kind.pop("shape"), **kind)
+    for weighting in (made.reference.problem.weighting, made.reference.problem.weighting.start()):
+        mine, theirs = (
+            kernel.sweep_codes_first(made.block, made.H, (made.W,), None, weighting)
+            for kernel in (made.fused, made.reference)
+        )
+        _same_sweep(mine, theirs, made.tolerance)
+
+
+@given(**kinds)
+def test_components_first(**kind: Any) -> None:
+    made = Made(kind.pop("loss"), kind.pop("weighting"), kind.pop("shape"), **kind)
+    weighting = made.reference.problem.weighting
+    for before in (((made.before,), weighting), ((made.before,), weighting.start())):
+        mine, theirs = (
+            kernel.sweep_components_first(made.block, made.H, (made.W,), None, before)
+            for kernel in (made.fused, made.reference)
+        )
+        _same_sweep(mine, theirs, made.tolerance)
+
+
+@given(**kinds)
+def test_measure(**kind: Any) -> None:
+    made = Made(kind.pop("loss"), kind.pop("weighting"), kind.pop("shape"), **kind)
+    weighting = made.reference.problem.weighting
+    mine, theirs = (k.measure(made.block, made.H, (made.W,), weighting) for k in (made.fused, made.reference))
+    _near(mine, theirs, made.tolerance)
+
+
+@given(**{**kinds, "shape": st.tuples(st.sampled_from([8, 16, 64]), st.integers(1, 70), st.integers(1, 9))})
+def test_encode(**kind: Any) -> None:
+    made = Made(kind.pop("loss"), kind.pop("weighting"), kind.pop("shape"), **kind)
+    for max_iter, tol in ((6, 0.0), (6, 0.05)):
+        mine, theirs = (
+            kernel.encode(made.block, made.H.copy(order="F"), (made.W,), max_iter, tol)
+            for kernel in (made.fused, made.reference)
+        )
+        _near(mine, theirs, 10 * made.tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 11), (64, 20, 1000), (33, 50, 1024), (8, 300, 700)])
+def test_products(shape: tuple[int, int, int], dtype: Any) -> None:
+    from ewnmf import _blas
+
+    b, K, m = shape
+    rng, gemm = np.random.default_rng(1), _blas.gemm_address(np.dtype(dtype))
+    H, W, pulls = (rng.random(s).astype(dtype) for s in ((b, K), (K, m), (b, 2 * m)))
+
+    @numba.njit
+    def products(gemm: int, H: Any, W: Any, pulls: Any, Y: Any, O: Any, S: Any) -> None:
+        _blas.product(gemm, H, W, Y)
+        _blas.product_with_transposed(gemm, pulls, W, O)
+        _blas.add_transposed_product(gemm, H, pulls, S)
+
+    Y, O, S = np.empty((b, m), dtype), np.empty((2 * b, K), dtype), np.ones((K, 2 * m), dtype)
+    products(gemm, H, W, pulls, Y, O, S)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(Y, H @ W, rtol=tolerance)
+    np.testing.assert_allclose(O, pulls.reshape(2 * b, m) @ W.T, rtol=tolerance)
+    np.testing.assert_allclose(S, 1 + H.T @ pulls, rtol=tolerance)
