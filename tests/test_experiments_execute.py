@@ -11,6 +11,7 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 from ewnmf import factorization, factorize
+from ewnmf import starts as starts_module
 from ewnmf.experiments import data, execute
 from ewnmf.experiments.spec import METHODS, Spec
 
@@ -40,7 +41,7 @@ def ended(history, excess=0.0, n_iter=None) -> Any:
 
 def test_all_methods_of_a_seed_start_from_the_same_factors(monkeypatch):
     starts: dict[str, list[Any]] = {}
-    draw = factorization.draw_start
+    draw = starts_module.draw_start
 
     def seen(problem, *arguments):
         start = draw(problem, *arguments)

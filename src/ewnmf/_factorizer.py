@@ -17,17 +17,18 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
-from ewnmf.blocks import Dense, storage
 from ewnmf.encoding import encode, loss_of, weights_of
-from ewnmf.factorization import Settings, Starts, draw_start, run
+from ewnmf.factorization import Settings, run, spread
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
 from ewnmf.naming import unknown_name
 from ewnmf.persistence import write_estimator
+from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
 from ewnmf.solver import Interrupted, Iteration, Solution
+from ewnmf.starts import Starts, start_by_point
 from ewnmf.weights import Entropy, Weighting
 
 __all__ = ["Factorizer"]
@@ -47,6 +48,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         alpha: float = 0.5,
         weighting: str | Weighting = "none",
         gamma: float | str = "auto",
+        feature_weight: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -62,6 +64,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.alpha = alpha
         self.weighting = weighting
         self.gamma = gamma
+        self.feature_weight = feature_weight
         self.init = init
         self.n_init = n_init
         self.solver = solver
@@ -86,13 +89,23 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         order = self._model().order if self.order == "auto" else self.order
         return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
 
-    def fit(self, X: Any, y: Any = None, *, W: Any = None, H: Any = None, weights: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        W: Any = None,
+        H: Any = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        mask: Any = None,
+    ) -> Self:
         """Learn the components of ``X`` (n x m).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points.
+            Rows are points; NaN is a missing value.
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -101,62 +114,62 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             Components to start from, with ``init="custom"``.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, Starts(codes=W, components=H), weights)
+        self._fit(X, Starts(codes=W, components=H), weights=weights, sample_weight=sample_weight, mask=mask)
+        return self
 
-    def fit_transform(self, X: Any, y: Any = None, W: Any = None, H: Any = None, weights: Any = None) -> Array:
-        """``fit(X).transform(X)``, to the bit.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points.
-        y : ignored
-            For scikit-learn's conventions.
-        W, H : array-like, optional
-            Codes and components to start from, with ``init="custom"``.
-        weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``.
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        W: Any = None,
+        H: Any = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        mask: Any = None,
+    ) -> Array:
+        """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             The codes.
         """
-        return self.fit(X, W=W, H=H, weights=weights).transform(X, weights=weights)
-
-    def _fit(self, X: Any, starts: Starts, weights: Any) -> Self:
-        self._fit_watched(X, starts, weights)
-        return self
+        fitted = self.fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
+        return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit_watched(self, X: Any, starts: Starts, weights: Any) -> None:
+    def _fit(self, X: Any, starts: Starts, **weighed: Any) -> None:
         problem, tune = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
-        checks.check_values(X, problem, type(self).__name__)
-        A = checks.check_weights(weights, X, problem)
+        points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         starts, n_components = self._checked_starts(starts, problem, X)
-        data = storage(X.T, None if A is None else A.T)
-        self._facts = replace(data.facts(problem), gram=None)
-        self._tiny = data.tiny
+        counted = points.take(points.counted)
+        points.warn("the codes of the mean point", "components of 0", stacklevel=5)
+        starts = starts.take(points.counted)
+        self._learn_facts(counted, problem)
         tasks = FitTasks(self, X, n_init, settings.max_iter)
         random = check_random_state(self.random_state)
         best: Solution | None = None
         try:
             for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
                 rng = np.random.default_rng(seed)
-                start = draw_start(problem, X, n_components, self._drawn_init(), starts, rng)
+                start = start_by_point(problem, counted, n_components, self.init, starts, rng)
                 watching = tasks.start(self._attributes_at)
                 solution = run(
                     problem,
-                    data,
+                    counted,
                     start,
                     replace(settings, callbacks=[*settings.callbacks, *watching]),
                     tune=tune and best is None,
@@ -167,12 +180,21 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                     best = solution
         except Interrupted as interrupt:
             last = interrupt.solution
-            self._keep(last if best is None or last.excess < best.excess else best)
+            self._keep(last if best is None or last.excess < best.excess else best, points.counted)
             raise
         assert best is not None
-        self._keep(best)
+        self._keep(best, points.counted)
         tasks.end({})
         self._warn(best)
+
+    def _learn_facts(self, points: Points, problem: Problem) -> None:
+        """Keep what the codes of new points need to know of the data."""
+        data = points.data
+        self._facts = replace(data.facts(problem), gram=None)
+        self._tiny = data.tiny
+        self._mean_point = points.mean()
+        given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
+        self._feature_weight = None if given is None else given.copy()
 
     def _checked_starts(self, starts: Starts, problem: Problem, X: Array) -> tuple[Starts, int]:
         given = [start for start in (starts.codes, starts.components, starts.combinations) if start is not None]
@@ -189,9 +211,6 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         n_components = checks.check_n_components(self.n_components, X.shape[1], codes)
         return starts.checked(problem, X, n_components), n_components
 
-    def _drawn_init(self) -> str:
-        return "random" if self.init == "custom" else self.init
-
     def _attributes_at(self, report: Iteration) -> dict[str, Any]:
         """What makes a fitted estimator of the state at an iteration."""
         problem = self._problem()[0]
@@ -203,14 +222,14 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             "_fitted_problem": problem if report.gamma is None else problem.at(Entropy(report.gamma)),
         }
 
-    def _keep(self, solution: Solution) -> None:
-        """Set the fitted attributes."""
+    def _keep(self, solution: Solution, counted: Array) -> None:
+        """Set the fitted attributes; `counted` says which points the solution is made of."""
         factors, problem = solution.factors, solution.problem
         self._fitted_problem = problem
         self.components_ = np.ascontiguousarray(factors.W.T)
         self.n_components_ = self.components_.shape[0]
         if factors.U is not None:
-            self.combinations_ = factors.U
+            self.combinations_ = spread(factors.U, counted)
         self.gamma_ = problem.weighting.gamma if isinstance(problem.weighting, Entropy) else None
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
@@ -227,72 +246,100 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 stacklevel=5,
             )
 
-    def _checked_points(self, X: Any, weights: Any) -> Dense:
+    def _read(self, X: Any, **weighed: Any) -> Points:
         """New points under the fitted model."""
         check_is_fitted(self, "components_")
         X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False, reset=False)
         X = X.astype(self.components_.dtype, copy=False)
-        checks.check_values(X, self._fitted_problem, type(self).__name__)
-        if not self._facts.signed and X.min() < 0 and self._fitted_problem.model.has_combinations:
+        weighed["feature_weight"] = self._feature_weight
+        points = read_points(X, self._fitted_problem, type(self).__name__, **weighed)
+        if not self._facts.signed and points.X.min() < 0 and self._fitted_problem.model.has_combinations:
             raise ValueError(
-                f"X has negative values, the smallest {X.min():.6g}, but the model was fitted on nonnegative data; "
-                "fit it on data of both signs."
+                f"X has negative values, the smallest {points.X.min():.6g}, but the model was fitted on nonnegative "
+                "data; fit it on data of both signs."
             )
-        A = checks.check_weights(weights, X, self._fitted_problem)
-        return storage(X.T, None if A is None else A.T)
+        return points
 
-    def _encode(self, data: Dense) -> Array:
+    def _codes(self, points: Points) -> Array:
+        """Codes (n x K) of points that are seen; those that are complete are encoded as if no other were not."""
+        whole = points.complete
+        if whole.any() and not whole.all():
+            codes = np.empty((whole.size, self.n_components_), self.components_.dtype)
+            for rows in (whole, ~whole):
+                codes[rows] = self._codes(points.take(rows))
+            return codes
+        data = (points.without_priors() if whole.all() else points).data
         return encode(
             self._fitted_problem,
             self.components_.T,
-            data,
-            self._facts,
+            replace(data, s=None),
+            replace(self._facts, priors=data.P is not None),
             tiny=self._tiny,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=self.n_jobs,
-        )
+        ).T
 
-    def transform(self, X: Any, weights: Any = None) -> Array:
+    def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
         """Codes of the points for the learned components, every point on its own.
+
+        A point without any observed entry gets the codes of the mean point of `fit`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points; which others are there, and in which order, changes nothing.
+            Rows are points, NaN is a missing value; which others are there, and in which order, changes nothing.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
 
         Returns
         -------
         ndarray of shape (n_samples, n_components)
             The codes.
         """
-        codes: Array = self._encode(self._checked_points(X, weights)).T
+        points = self._read(X, weights=weights, mask=mask)
+        points.warn("the codes of the mean point", "", stacklevel=4)
+        return self._transform(points)
+
+    def _transform(self, points: Points) -> Array:
+        seen = points.seen
+        if seen.all():
+            return self._codes(points)
+        codes = np.empty((seen.size, self.n_components_), self.components_.dtype)
+        f = self._feature_weight
+        mean = Points(self._mean_point[None], None if f is None else f[None])
+        codes[~seen] = self._codes(mean)
+        if seen.any():
+            codes[seen] = self._codes(points.take(seen))
         return codes
 
-    def weights(self, X: Any, weights: Any = None) -> Array:
-        """The weight of every entry (n x m) under the codes of `transform`.
+    def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
+        """The weight of every entry (n x m) under the codes of `transform`, 0 where it is missing.
 
-        Rows sum to one with ``weighting="entropy"`` (Eq. (18)); ``"fixed"`` gives the weights handed in, and
-        ``"none"`` ones.
+        Rows sum to one with ``weighting="entropy"`` (Eq. (18)), but for points without an observed entry; ``"fixed"``
+        gives the weights handed in, and ``"none"`` ones, both times `feature_weight`.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points.
+            Rows are points, NaN is a missing value.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
 
         Returns
         -------
         ndarray of shape (n_samples, n_features)
             The weights.
         """
-        data = self._checked_points(X, weights)
-        problem, W = self._fitted_problem, self.components_.T
-        H = self._encode(data) if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
-        return weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T
+        points = self._read(X, weights=weights, mask=mask)
+        seen = points.take(points.seen)
+        problem, W, data = self._fitted_problem, self.components_.T, seen.data
+        H = self._codes(seen).T if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
+        return spread(weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T, points.seen)
 
     def inverse_transform(self, X: Any) -> Array:
         """``codes @ components_``: the data that the codes stand for.
@@ -316,25 +363,30 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         answer: Array = codes @ self.components_
         return answer
 
-    def score(self, X: Any, y: Any = None, weights: Any = None) -> float:
-        """Minus the mean loss of an entry of `X` under the codes of `transform`; larger is better.
+    def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
+        """Minus the mean loss of an observed entry of `X` under the codes of `transform`; larger is better.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points.
+            Rows are points, NaN is a missing value.
         y : ignored
             For scikit-learn's conventions.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``; the mean is weighted by them.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points in the mean.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
 
         Returns
         -------
         float
             The score.
         """
-        data = self._checked_points(X, weights)
-        H, W = self._encode(data), self.components_.T
+        points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
+        points = points.take(points.counted)
+        H, W, data = self._codes(points).T, self.components_.T, points.data
         return -loss_of(self._fitted_problem, W, H, data, tiny=self._tiny, facts=self._facts) / data.mass
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -358,8 +410,12 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = not self._may_be_negative()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._may_be_missing()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def _may_be_negative(self) -> bool:
         return False
+
+    def _may_be_missing(self) -> bool:
+        return True

@@ -49,6 +49,8 @@ class Dense:
     s: Array | None = None
     width: int | None = None
     silent: int = 0
+    mean_prior: float | None = None
+    """The mean prior weight with silent attributes, where those have priors."""
 
     @property
     def n_points(self) -> int:
@@ -77,9 +79,17 @@ class Dense:
             floor=max(1e-60, 100 * float(limits.tiny)),
             basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
             signed=bool(self.X.min() < 0),
-            mean_weight=problem.weighting.mean((shape[0] + self.silent, shape[1]), self.P, self.s),
+            mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
+            priors=self.P is not None,
+            mean_weight=self.mean_weight(problem),
             gram=self.gram,
         )
+
+    def mean_weight(self, problem: Problem) -> float:
+        """The mean weight of an entry, for a point of weight 1."""
+        if self.mean_prior is not None:
+            return self.mean_prior
+        return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
 
     @property
     def tiny(self) -> float:
@@ -135,17 +145,23 @@ class Sparse(Dense):
         return dense
 
     def loud(self, problem: Problem) -> tuple[Dense, Array | None]:
-        """Attributes that are zero in every point have a closed form: see `Block.silent`."""
+        """Attributes that are zero in every point have a closed form: see `Block.silent`.
+
+        Not where they have priors of their own and share the weights of a point with the others.
+        """
+        if self.P is not None and problem.weighting.shared:
+            return self, None
         heard = np.zeros(self.X.shape[0], dtype=bool)
         heard[self.X.indices[self.X.data != 0]] = True
         if heard.all() or not heard.any() or not problem.loss.silent_zeros:
             return self, None
         rows = np.flatnonzero(heard)
         P = None if self.P is None else self.P[rows]
+        mean = None if self.P is None else self.mean_weight(problem)
         X = self.X.tocsr()[rows].tocsc()
-        return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size), rows
+        return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size, mean_prior=mean), rows
 
 
-def storage(X: Any, P: Array | None = None) -> Dense:
-    """The storage for ``X`` (M x N), dense or sparse."""
-    return Sparse(X.tocsc(), P) if issparse(X) else Dense(X, P)
+def storage(X: Any, P: Array | None = None, s: Array | None = None) -> Dense:
+    """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
+    return Sparse(X.tocsc(), P, s) if issparse(X) else Dense(X, P, s)

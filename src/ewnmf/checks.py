@@ -19,10 +19,12 @@ __all__ = [
     "check_components",
     "check_count",
     "check_gamma",
+    "check_mask",
     "check_n_components",
     "check_start",
     "check_tol",
     "check_values",
+    "check_vector",
     "check_weights",
 ]
 
@@ -82,7 +84,11 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
     """Finite data, of the signs that the problem can take."""
     lowest = float(X.min())
     if not math.isfinite(lowest) or not math.isfinite(float(X.max())):
-        _refuse_not_finite(X)
+        values = X.data if issparse(X) else X
+        raise ValueError(
+            f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
+            "NaN where they are missing."
+        )
     if lowest < 0 and not problem.takes_negative:
         raise ValueError(
             f"Negative values in data passed to {whom}: the smallest is {lowest:.6g}, and {_parts(problem)} needs "
@@ -97,19 +103,6 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
 
 def _parts(problem: Problem) -> str:
     return f"model={problem.model.name!r} with loss={problem.loss.name!r}"
-
-
-def _refuse_not_finite(X: Array) -> None:
-    values = X.data if issparse(X) else X
-    missing = int(np.isnan(values).sum())
-    if missing:
-        raise ValueError(
-            f"X contains NaN ({missing} entries), and missing values are not supported yet: put any finite number "
-            "there and give those entries weight 0 (weighting='fixed', weights=...), or drop the points."
-        )
-    raise ValueError(
-        f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values."
-    )
 
 
 def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
@@ -134,6 +127,40 @@ def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
             "them a positive weight."
         )
     return A
+
+
+def check_mask(mask: object, shape: tuple[int, int]) -> Array | None:
+    """True (or 1) where an entry was observed; None where all were."""
+    if mask is None:
+        return None
+    found: Array = check_array(mask, dtype=None, ensure_all_finite=False, input_name="mask")
+    if found.shape != shape:
+        raise ValueError(f"mask has shape {found.shape}, but X has shape {shape}; give one value for every entry.")
+    if found.dtype != bool and not np.isin(found, (0, 1)).all():
+        raise ValueError("mask has values other than True and False (1 and 0); give True where an entry was observed.")
+    found = found.astype(bool, copy=False)
+    return None if found.all() else found
+
+
+def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | None:
+    """Weights of points or attributes: finite, of at least 0, not all 0; None where all are 1."""
+    if value is None:
+        return None
+    if isinstance(value, Real):
+        value = np.full(length, value)
+    found: Array = check_array(value, dtype=dtype, ensure_2d=False, ensure_all_finite=False, input_name=name)
+    if found.shape != (length,):
+        what = "point" if name == "sample_weight" else "attribute"
+        raise ValueError(
+            f"{name} has shape {found.shape}, but ({length},) is needed; give one weight (1D) for every {what}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} has values that are NaN or infinite; give finite weights of at least 0.")
+    if found.min() < 0:
+        raise ValueError(f"{name} has negative values, the smallest {found.min():.6g}; give weights of at least 0.")
+    if not found.any():
+        raise ValueError(f"{name} is all zero, so that nothing can be learned; give a positive weight somewhere.")
+    return None if (found == 1).all() else found
 
 
 def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:

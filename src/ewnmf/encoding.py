@@ -40,7 +40,7 @@ def encode(
 
         def work(block: Block, cut: slice) -> Array:
             full = _fill(block, kernel.encodes_at_once)
-            codes = kernel.encode(full, _start(full.X, W, kernel.rule.floor), (W,), max_iter, tol)
+            codes = kernel.encode(full, _start(full, W, kernel.rule.floor), (W,), max_iter, tol)
             return codes[:, : cut.stop - cut.start]
 
         for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
@@ -59,12 +59,16 @@ def _fill(block: Block, unit: int) -> Block:
     return Block(X, P, None if block.s is None else block.s[column], block.silent)
 
 
-def _start(X: Array, W: Array, floor: float) -> Array:
-    """Equal codes for all components, of the size that matches the point's mean absolute value."""
-    size = np.abs(W).sum()
-    per_point = np.abs(X).sum(axis=0) / (size if size > 0 else 1)
+def _start(block: Block, W: Array, floor: float) -> Array:
+    """Equal codes for all components, of the size that matches the mean absolute value of what was observed."""
+    X, sizes = block.X, np.abs(W).sum(axis=1)
+    if block.P is None:
+        total, size = np.abs(X).sum(axis=0), sizes.sum()
+    else:
+        seen = block.P > 0
+        total, size = np.abs(X).sum(axis=0, where=seen), np.where(seen, sizes[:, None], 0).sum(axis=0)
     H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
-    H[:] = np.maximum(per_point, floor)
+    H[:] = np.maximum(total / np.where(size > 0, size, 1), floor)
     return H
 
 

@@ -7,10 +7,10 @@ from typing import Any, Self, TypeVar
 from numpy.typing import NDArray
 
 from ewnmf._factorizer import Factorizer
-from ewnmf.factorization import Starts
 from ewnmf.losses import Loss
 from ewnmf.models import NMF as NMFModel
 from ewnmf.models import Convex, Model, Orthogonal, Semi
+from ewnmf.starts import Starts
 from ewnmf.weights import Weighting
 
 __all__ = ["EWNMF", "NMF", "ONMF", "ConvexNMF", "SemiNMF"]
@@ -30,8 +30,12 @@ _PARAMETERS = """n_components : int or "auto", default="auto"
         Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity trusts all
         alike. ``"auto"`` settles 8 times the mean loss during the first min(150, max_iter // 2) iterations of the first
         start; where that loss is 0 (an exact fit) gamma is infinite and all weights are equal.
+    feature_weight : array-like of shape (n_features,), default=None
+        Prior importance of the attributes, at least 0: their weights in the loss, and before learning those of
+        ``weighting="entropy"``. They hold for new points too.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"}, default="random"
-        ``"random"`` is uniform on [0.1, 1.1], as in the paper.
+        ``"random"`` is uniform on [0.1, 1.1], as in the paper; the codes of a point are drawn from the point itself, so
+        that order and repetition of points change nothing.
     n_init : int, default=1
         Number of starts; the one with the lowest objective is kept.
     solver : {"mu", "accelerated"}, default="mu"
@@ -123,6 +127,7 @@ class EWNMF(Factorizer):
         alpha: float = 0.5,
         weighting: str | Weighting = "entropy",
         gamma: float | str = "auto",
+        feature_weight: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -139,6 +144,7 @@ class EWNMF(Factorizer):
             alpha=alpha,
             weighting=weighting,
             gamma=gamma,
+            feature_weight=feature_weight,
             init=init,
             n_init=n_init,
             solver=solver,
@@ -209,14 +215,14 @@ class ConvexNMF(Factorizer):
     """
 
     def fit(  # type: ignore[override]
-        self, X: Any, y: Any = None, *, W: Any = None, U: Any = None, weights: Any = None
+        self, X: Any, y: Any = None, *, W: Any = None, U: Any = None, weights: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn the combinations of ``X`` (n x m).
 
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features)
-            Rows are points.
+            Rows are points, without missing values.
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -225,15 +231,20 @@ class ConvexNMF(Factorizer):
             Combinations to start from, with ``init="custom"``.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        return self._fit(X, Starts(codes=W, combinations=U), weights)
+        self._fit(X, Starts(codes=W, combinations=U), weights=weights, sample_weight=sample_weight)
+        return self
 
-    def fit_transform(self, X: Any, y: Any = None, W: Any = None, U: Any = None, weights: Any = None) -> NDArray[Any]:
+    def fit_transform(  # type: ignore[override]
+        self, X: Any, y: Any = None, W: Any = None, U: Any = None, weights: Any = None, sample_weight: Any = None
+    ) -> NDArray[Any]:
         """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
 
         Returns
@@ -241,7 +252,11 @@ class ConvexNMF(Factorizer):
         ndarray of shape (n_samples, n_components)
             The codes.
         """
-        return self.fit(X, W=W, U=U, weights=weights).transform(X, weights=weights)
+        fitted = self.fit(X, W=W, U=U, weights=weights, sample_weight=sample_weight)
+        return fitted._transform(fitted._read(X, weights=weights))
+
+    def _may_be_missing(self) -> bool:
+        return False
 
     def _model(self) -> Model:
         return Convex()
@@ -288,6 +303,7 @@ class ONMF(Factorizer):
         alpha: float = 0.5,
         weighting: str | Weighting = "none",
         gamma: float | str = "auto",
+        feature_weight: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -304,6 +320,7 @@ class ONMF(Factorizer):
             alpha=alpha,
             weighting=weighting,
             gamma=gamma,
+            feature_weight=feature_weight,
             init=init,
             n_init=n_init,
             solver=solver,
@@ -321,3 +338,6 @@ class ONMF(Factorizer):
 
     def _model(self) -> Model:
         return Orthogonal(self.method, self.of, self.mu, self.lam)
+
+    def _may_be_missing(self) -> bool:
+        return self.method in ("hard", "soft")

@@ -12,19 +12,19 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ewnmf import checks
-from ewnmf.blocks import Dense, storage
 from ewnmf.encoding import weights_of
 from ewnmf.gamma import SelfTuning
-from ewnmf.init import start_matrices, uniform
 from ewnmf.losses import Loss
 from ewnmf.models import NMF, Model
 from ewnmf.naming import unknown_name
+from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.solver import Callback, Interrupted, Solution, solve
+from ewnmf.starts import Starts, draw_start
 from ewnmf.updates.rule import Factors
 from ewnmf.weights import Entropy, Weighting
 
-__all__ = ["Factorization", "Settings", "Starts", "draw_start", "factorize", "run"]
+__all__ = ["Factorization", "Settings", "factorize", "run", "spread"]
 
 Array = NDArray[Any]
 SOLVERS = ("accelerated", "mu")
@@ -37,9 +37,9 @@ class Factorization:
     Attributes
     ----------
     codes : ndarray of shape (n, K)
-        One row per point (the paper's ``H'``).
+        One row per point (the paper's ``H'``); 0 for points without weight or without an observed entry.
     components : ndarray of shape (K, m)
-        One row per component (the paper's ``W'``).
+        One row per component (the paper's ``W'``); 0 for attributes without an observed entry.
     combinations : ndarray of shape (n, K) or None
         Convex-NMF's ``U``: ``components = combinations.T @ X``.
     objective : float
@@ -49,7 +49,7 @@ class Factorization:
     excess : float
         ``E``, the objective above its bound, by which runs are compared.
     loss : float
-        The sum of the losses of all entries, times their prior weights.
+        The sum of the losses of all observed entries, times their prior weights.
     gamma : float or None
         Of the entropy weighting.
     n_iter : int
@@ -69,23 +69,27 @@ class Factorization:
     n_iter: int
     reason: str
     problem: Problem
-    _data: Dense = field(repr=False)
+    _points: Points = field(repr=False)
 
     def weights(self) -> Array:
-        """The weight of every entry (n x m); with the entropy weighting every row sums to one, Eq. (18)."""
-        data = self._data
-        facts = data.facts(self.problem)
-        H, W = self.codes.T, self.components.T
-        return weights_of(self.problem, W, H, data, tiny=data.tiny, facts=facts).T
+        """The weight of every entry (n x m), 0 where it is missing.
+
+        With the entropy weighting every row sums to one (Eq. (18)), but for points without an observed entry.
+        """
+        seen = self._points.seen
+        data = replace(self._points.take(seen).data, s=None)
+        H, W = self.codes[seen].T, self.components.T
+        A = weights_of(self.problem, W, H, data, tiny=data.tiny, facts=data.facts(self.problem)).T
+        return spread(A, seen)
 
     @classmethod
-    def of(cls, solution: Solution, data: Dense) -> Factorization:
-        """The solution of the core, rows as points."""
-        factors, weighting = solution.factors, solution.problem.weighting
+    def of(cls, solution: Solution, points: Points) -> Factorization:
+        """The solution of the core for the points that count, rows as points."""
+        factors, weighting, counted = solution.factors, solution.problem.weighting, points.counted
         return cls(
-            codes=np.ascontiguousarray(factors.H.T),
+            codes=spread(np.ascontiguousarray(factors.H.T), counted),
             components=np.ascontiguousarray(factors.W.T),
-            combinations=factors.U,
+            combinations=None if factors.U is None else spread(factors.U, counted),
             objective=solution.history[-1],
             history=np.array(solution.history),
             excess=solution.excess,
@@ -94,8 +98,17 @@ class Factorization:
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,
-            _data=data,
+            _points=points,
         )
+
+
+def spread(part: Array, rows: Array) -> Array:
+    """The rows of `part` where `rows` is True, zeros elsewhere."""
+    if rows.all():
+        return part
+    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
+    whole[rows] = part
+    return whole
 
 
 @dataclass(frozen=True)
@@ -116,58 +129,9 @@ class Settings:
         checks.check_tol(self.tol)
 
 
-@dataclass(frozen=True)
-class Starts:
-    """Start factors as the user gave them, rows as points; what is None is drawn."""
-
-    codes: Any = None
-    components: Any = None
-    combinations: Any = None
-
-    def checked(self, problem: Problem, X: Array, n_components: int) -> Starts:
-        """The same as arrays of the right shape, or a sentence."""
-        (n, m), K, model = X.shape, n_components, problem.model
-        if model.has_combinations and self.components is not None:
-            raise ValueError(
-                "components cannot start model='convex-nmf', whose components are combinations of the data; "
-                "give combinations (n x K) instead."
-            )
-        if not model.has_combinations and self.combinations is not None:
-            raise ValueError(f"combinations start only model='convex-nmf', not model={model.name!r}.")
-        shapes = {"codes": (n, K), "components": (K, m), "combinations": (n, K)}
-        given = {name: getattr(self, name) for name in shapes}
-        return Starts(
-            **{
-                name: None
-                if start is None
-                else checks.check_start(
-                    name, start, shapes[name], X.dtype, signed=name == "components" and model.signed_basis
-                )
-                for name, start in given.items()
-            }
-        )
-
-
-def draw_start(
-    problem: Problem, X: Array, n_components: int, init: str, starts: Starts, rng: np.random.Generator
-) -> Factors:
-    """The start in the paper's orientation: what `starts` gives, the rest drawn by `init`."""
-    codes, components, combinations = starts.codes, starts.components, starts.combinations
-    basis_known = (combinations if problem.model.has_combinations else components) is not None
-    if codes is None or not basis_known:
-        drawn_codes, drawn_components = start_matrices(X, n_components, init, rng)
-        codes = drawn_codes if codes is None else codes
-        components = drawn_components if components is None else components
-    if not problem.model.has_combinations:
-        return Factors((components.T,), codes.T)
-    if combinations is None:
-        random = init == "random"
-        combinations = uniform(codes.shape, rng, X.dtype) if random else codes / codes.sum(axis=0)
-    return Factors((), codes.T, np.ascontiguousarray(combinations))
-
-
-def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tune: bool) -> Solution:
-    """One run of the core; with `tune` gamma is settled during its first part."""
+def run(problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool) -> Solution:
+    """One run of the core on points that all count; with `tune` gamma is settled during its first part."""
+    data = points.data
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
@@ -177,7 +141,7 @@ def run(problem: Problem, data: Dense, start: Factors, settings: Settings, *, tu
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
     heard, rows = data.loud(problem)
-    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0])
+    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0], unseen=points.unseen_attributes)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
         solution = solve(
@@ -203,13 +167,18 @@ def _restricted(start: Factors, rows: Array | None) -> Factors:
     return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
 
 
-def _expanded(factors: Factors, rows: Array | None, n_attributes: int) -> Factors:
-    """The factors for all attributes: zero where the data is."""
-    if rows is None:
+def _expanded(factors: Factors, rows: Array | None, n_attributes: int, unseen: Array) -> Factors:
+    """The factors for all attributes: zero where the data is, and where nothing of it was observed."""
+    if rows is None and unseen.size == 0:
         return factors
-    W = np.zeros((n_attributes, factors.W.shape[1]), dtype=factors.W.dtype, order="F")
-    W[rows] = factors.W
-    return factors._replace(basis=(W,))
+    if rows is None:
+        W = factors.W.copy(order="F")
+    else:
+        W = np.zeros((n_attributes, factors.W.shape[1]), dtype=factors.W.dtype, order="F")
+        W[rows] = factors.W
+    if factors.U is None:
+        W[unseen] = 0
+    return factors._replace(basis=(W, *factors.basis[1:]))
 
 
 def factorize(
@@ -224,6 +193,9 @@ def factorize(
     components: Any = None,
     combinations: Any = None,
     weights: Any = None,
+    mask: Any = None,
+    sample_weight: Any = None,
+    feature_weight: Any = None,
     order: str = "components-first",
     solver: str = "mu",
     max_iter: int = 300,
@@ -240,7 +212,7 @@ def factorize(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, m)
-        Rows are points, columns attributes. Sparse data is made dense one block at a time.
+        Rows are points, columns attributes; NaN is a missing value. Sparse data is made dense one block at a time.
     n_components : int or "auto"
         K; ``"auto"`` takes it from a given start, else m.
     loss : {"euclidean", "kullback-leibler", "alpha"} or Loss
@@ -256,6 +228,12 @@ def factorize(
         [0.1, 1.1] where not given.
     weights : array-like of shape (n, m), optional
         The weights of ``weighting="fixed"``; ones where not given.
+    mask : array-like of bool of shape (n, m), optional
+        True where an entry was observed; entries that were not count nowhere.
+    sample_weight : array-like of shape (n,), optional
+        Weights of the points; a point of weight 2 counts as two.
+    feature_weight : array-like of shape (m,), optional
+        Prior importance of the attributes.
     order : {"components-first", "codes-first"}
         Which factor moves first.
     solver : {"mu", "accelerated"}
@@ -280,19 +258,20 @@ def factorize(
     problem = Problem.of(loss, model, weighting, gamma=given)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
     X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
-    checks.check_values(X, problem, "factorize")
-    A = checks.check_weights(weights, X, problem)
+    weighed = {"weights": weights, "mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
+    points = read_points(X, problem, "factorize", **weighed)
+    counted = points.take(points.counted)
+    points.warn("codes of 0", "components of 0", stacklevel=3)
     sized = [
         np.asarray(codes) if codes is not None else None,
         np.asarray(components).T if components is not None else None,
     ]
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
-    start = draw_start(problem, X, K, "random", starts, np.random.default_rng(rng))
-    data = storage(X.T, None if A is None else A.T)
+    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng))
     tune = given is None and isinstance(problem.weighting, Entropy)
     try:
-        return Factorization.of(run(problem, data, start, settings, tune=tune), data)
+        return Factorization.of(run(problem, counted, start, settings, tune=tune), points)
     except Interrupted as interrupt:
-        interrupt.solution = Factorization.of(interrupt.solution, data)
+        interrupt.solution = Factorization.of(interrupt.solution, points)
         raise

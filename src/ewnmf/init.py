@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import diags_array, issparse
 
-from ewnmf.naming import unknown_name
-
-__all__ = ["INITS", "nndsvd", "start_matrices", "uniform"]
+__all__ = ["INITS", "nndsvd", "point_numbers", "uniform"]
 
 Array = NDArray[Any]
 
@@ -21,23 +21,54 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
     return (rng.random(shape) + 0.1).astype(dtype, copy=False)
 
 
-def start_matrices(X: Array, n_components: int, init: str, rng: np.random.Generator) -> tuple[Array, Array]:
-    """Start for ``X ~ codes @ components`` (rows of ``X`` are points): codes (n x K) and components (K x m)."""
-    n, m = X.shape
-    if init == "random":
-        components = uniform((n_components, m), rng, X.dtype)
-        return uniform((n, n_components), rng, X.dtype), components
-    if init not in INITS:
-        raise unknown_name("init", init, [*INITS, "custom"])
-    return nndsvd(X, n_components, init, rng)
+def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np.float64]:
+    """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
+
+    Equal points get equal numbers, wherever they stand and however they are stored.
+    """
+    numbers = np.empty((X.shape[0], count))
+    for i, (places, values) in enumerate(_nonzeros(X, P)):
+        content = hashlib.blake2b(places.astype("<i8").tobytes(), key=key)
+        content.update(values.astype("<f8").tobytes())
+        stream = hashlib.shake_128(content.digest()).digest(8 * count)
+        numbers[i] = (np.frombuffer(stream, "<u8") >> 11) * 2.0**-53
+    return numbers
 
 
-def nndsvd(X: Array, n_components: int, variant: str, rng: np.random.Generator) -> tuple[Array, Array]:
+def _nonzeros(X: Any, P: Array | None) -> Any:
+    """Where the observed entries of each point are not zero, and what they are."""
+    for i in range(X.shape[0]):
+        if issparse(X):
+            row = slice(X.indptr[i], X.indptr[i + 1])
+            order = np.argsort(X.indices[row])
+            places, values = X.indices[row][order], X.data[row][order]
+            stored = values != 0
+            places, values = places[stored], values[stored]
+        else:
+            places = np.flatnonzero(X[i])
+            values = X[i, places]
+        if P is not None:
+            seen = P[i, places] > 0
+            places, values = places[seen], values[seen]
+        yield places, values
+
+
+def nndsvd(
+    X: Any,
+    P: Array | None,
+    s: Array | None,
+    n_components: int,
+    variant: str,
+    rng: np.random.Generator,
+    numbers: Array,
+) -> tuple[Array, Array]:
     """Nonnegative double SVD (Boutsidis and Gallopoulos, 2008): the dominant signs of each singular pair.
 
-    Zeros would lock multiplicative updates, so they are filled. With ``f = sqrt(mean(X) / K)``, the size at which
-    codes and components multiply to the data's mean: ``1e-6 f`` (``"nndsvd"``), ``f`` (``"nndsvda"``), or random
-    values of up to ``f / 100`` (``"nndsvdar"``).
+    Points count by the weights ``s``, attributes by their mean prior, and hidden entries take the mean of what was
+    observed of their attribute. Zeros would lock multiplicative updates, so they are filled. With
+    ``f = sqrt(mean(X) / K)``, the size at which codes and components multiply to the data's mean: ``1e-6 f``
+    (``"nndsvd"``), ``f`` (``"nndsvda"``), or random values of up to ``f / 100`` (``"nndsvdar"``; those of a point are
+    the `numbers` (n x K)).
     """
     if n_components > min(X.shape):
         raise ValueError(
@@ -46,18 +77,47 @@ def nndsvd(X: Array, n_components: int, variant: str, rng: np.random.Generator) 
         )
     if X.min() < 0:
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
-    from sklearn.utils.extmath import randomized_svd
-
-    left, values, right = randomized_svd(X, n_components, random_state=int(rng.integers(2**31)))
+    rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
+    X, columns = _completed(X, P, rows)
+    left, values, right = _singular_pairs(X, rows, columns, n_components, rng)
     codes, components = np.abs(left), np.abs(right)
     for k in range(1, n_components):
         codes[:, k], components[k] = _dominant_signs(left[:, k], right[k])
     size = np.sqrt(values)
-    codes, components = codes * size, components * size[:, None]
-    fill = float(np.sqrt(X.mean(dtype=np.float64) / n_components)) or 1.0
-    for factor in (codes, components):
-        _fill_zeros(factor, variant, fill, rng)
+    codes = codes * size / rows[:, None]
+    components = np.divide(components * size[:, None], columns, out=np.zeros(components.shape), where=columns > 0)
+    mean = float(np.average(np.asarray(X.mean(axis=1, dtype=np.float64)).ravel(), weights=rows**2))
+    fill = float(np.sqrt(mean / n_components)) or 1.0
+    _fill_zeros(codes, variant, fill, numbers)
+    _fill_zeros(components, variant, fill, rng.random(components.shape))
     return codes.astype(X.dtype, copy=False), np.ascontiguousarray(components, dtype=X.dtype)
+
+
+def _completed(X: Any, P: Array | None, rows: Array) -> tuple[Any, Array]:
+    """``X`` with attribute means where it is hidden, and the roots of the attributes' mean priors."""
+    if P is None:
+        return X, np.ones(X.shape[1])
+    weights = rows[:, None] ** 2 * P
+    dense = X.toarray() if issparse(X) else X
+    total = weights.sum(axis=0)
+    means = np.divide(np.sum(weights * dense, axis=0), total, out=np.zeros(X.shape[1]), where=total > 0)
+    return np.where(P > 0, dense, means.astype(X.dtype)), np.sqrt(total / np.sum(rows**2))
+
+
+def _singular_pairs(
+    X: Any, rows: Array, columns: Array, n_components: int, rng: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """The leading singular pairs of ``X``, its rows and columns scaled.
+
+    The random test vectors belong to attributes, so that order and repetition of points change nothing.
+    """
+    from sklearn.utils.extmath import randomized_svd
+
+    seed = int(rng.integers(2**31))
+    if (rows != 1).any() or (columns != 1).any():
+        X = diags_array(rows) @ X @ diags_array(columns) if issparse(X) else rows[:, None] * X * columns
+    answer: tuple[Array, Array, Array] = randomized_svd(X, n_components, transpose=False, random_state=seed)
+    return answer
 
 
 def _dominant_signs(u: Array, v: Array) -> tuple[Array, Array]:
@@ -71,9 +131,9 @@ def _dominant_signs(u: Array, v: Array) -> tuple[Array, Array]:
     return a / np.linalg.norm(a) * root, b / np.linalg.norm(b) * root
 
 
-def _fill_zeros(factor: Array, variant: str, fill: float, rng: np.random.Generator) -> None:
+def _fill_zeros(factor: Array, variant: str, fill: float, numbers: Array) -> None:
     zeros = factor < 1e-6 * fill
     if variant == "nndsvdar":
-        factor[zeros] = fill / 100 * (1 - rng.random(int(zeros.sum())))
+        factor[zeros] = fill / 100 * (1 - numbers[zeros])
     else:
         factor[zeros] = fill if variant == "nndsvda" else 1e-6 * fill

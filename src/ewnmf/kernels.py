@@ -85,7 +85,7 @@ class Kernel:
     def see(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Seen:
         """A block under these factors, with the model's penalty on its codes."""
         seen = self.evaluate(block, self.reconstruct(basis, H), weighting)
-        penalty = self.rule.penalty_codes(H)
+        penalty = self.rule.penalty_codes(block, H)
         return seen._replace(J=seen.J + penalty, E=seen.E + penalty)
 
     def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:

@@ -39,6 +39,14 @@ class Model:
         """Whether the data may be negative under this loss."""
         return False
 
+    def refuses_hidden(self) -> str | None:
+        """Why entries cannot be hidden and what to do instead, where that is so."""
+        return None
+
+    def refuses_priors(self) -> str | None:
+        """Why attributes cannot have weights and what to do instead, where that is so."""
+        return None
+
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The update rule for this loss and weighting."""
         raise NotImplementedError
@@ -86,7 +94,7 @@ class Semi(Model):
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules without weights, row systems with them."""
-        if weighting.weighted:
+        if weighting.weighted or facts.priors:
             return semi.SemiWeighted(loss, facts, self.ridge)
         return semi.SemiPlain(loss, facts)
 
@@ -103,12 +111,20 @@ class Convex(Model):
         """With the Euclidean loss."""
         return isinstance(loss, Euclidean)
 
+    def refuses_hidden(self) -> str | None:
+        """Components are made of whole points."""
+        return (
+            "model='convex-nmf' needs complete data, since its components are combinations of whole points. Fill the "
+            "gaps first (NMF: inverse_transform(transform(X))), drop those points, or use NMF or SemiNMF"
+        )
+
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules for the Euclidean loss without weights, weighted rules otherwise."""
-        plain = isinstance(loss, Euclidean) and not weighting.weighted
+        plain = isinstance(loss, Euclidean) and not weighting.weighted and not facts.priors
         if not facts.signed:
             return (convex.ConvexPlain if plain else convex.ConvexNonnegative)(loss, facts)
-        if plain and facts.n_points <= facts.n_attributes and facts.gram is not None:
+        few = max(facts.n_points, facts.mass) <= facts.n_attributes
+        if plain and few and facts.gram is not None:
             return convex.ConvexKernel(loss, facts)
         return convex.ConvexMixed(loss, facts)
 
@@ -164,6 +180,24 @@ class Orthogonal(Model):
                     f"weighting={weighting.name!r} cannot be combined with {part}: weights break its derivation, and "
                     "the cost rises. Use weighting='none', or method='hard' or 'soft'."
                 )
+
+    def refuses_hidden(self) -> str | None:
+        """Lagrange and Stiefel know no weights, not even 0."""
+        if self.method not in ("lagrange", "stiefel"):
+            return None
+        return (
+            f"model='onmf' with method={self.method!r} needs complete data, since weights break its derivation. Use "
+            "method='hard' or 'soft', or fill the gaps first (NMF: inverse_transform(transform(X)))"
+        )
+
+    def refuses_priors(self) -> str | None:
+        """Lagrange and Stiefel know no weights but those of points."""
+        if self.method not in ("lagrange", "stiefel"):
+            return None
+        return (
+            f"model='onmf' with method={self.method!r} takes no weights of entries, which break its derivation. Use "
+            "method='hard' or 'soft'"
+        )
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The rule of the chosen method."""

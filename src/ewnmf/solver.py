@@ -330,5 +330,5 @@ def _conclude(
     if not history:
         measure = run.measure()
         history = [measure.J]
-    finished = run.kernel.rule.finish(factors)
+    finished = run.kernel.rule.finish(factors, run.data.s)
     return Solution(finished, run.kernel.problem, history, measure.E, measure.loss, number, reason)

@@ -38,6 +38,8 @@ class Weighting:
     """Whether entries may differ in weight."""
     takes_weights: ClassVar[bool] = False
     """Whether the user gives the weights."""
+    shared: ClassVar[bool] = False
+    """Whether the attributes of a point share one unit of weight."""
 
     @property
     def adaptive(self) -> bool:
@@ -60,10 +62,10 @@ class Weighting:
         return self.evaluate(D, P, s).A
 
     def mean(self, shape: tuple[int, int], P: Array | None = None, s: Array | None = None) -> float:
-        """The mean of the effective weights, which no step changes; `shape` is (M, N)."""
-        if P is None and s is None:
+        """The mean weight of an entry for a point of weight 1, over points as `s` weighs them; `shape` is (M, N)."""
+        if P is None:
             return 1.0
-        return float(np.mean(self.constant(np.ones(shape) if P is None else P, P, s), dtype=np.float64))
+        return float(np.average(np.mean(P, axis=0, dtype=np.float64), weights=s))
 
     def start(self) -> Weighting:
         """The weighting of the very first round."""
@@ -103,6 +105,7 @@ class Entropy(Weighting):
     gamma: float
 
     name: ClassVar[str] = "entropy"
+    shared: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float | np.number):
@@ -128,8 +131,8 @@ class Entropy(Weighting):
         return Entropy(math.inf)
 
     def mean(self, shape: tuple[int, int], P: Array | None = None, s: Array | None = None) -> float:
-        """``mean(s) / M``: every column of T sums to one."""
-        return (1.0 if s is None else float(np.mean(s, dtype=np.float64))) / shape[0]
+        """``1 / M``: every column of T sums to one."""
+        return 1.0 / shape[0]
 
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from ewnmf.losses import Loss
 from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.updates.semi import SemiPlain, SemiWeighted, negative, positive, root_ratio, signed_codes_step
 
 __all__ = ["ConvexKernel", "ConvexMixed", "ConvexNonnegative", "ConvexPlain"]
@@ -110,8 +110,9 @@ class ConvexKernel(Rule):
         return multiply(H, root_ratio(num, den), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
-        """``P(K)G``, ``N(K)G`` (N x K) and ``G'G`` (K x K)."""
-        return product(self.Kp, H.T), product(self.Kn, H.T), product(H, H.T)
+        """``P(K)G``, ``N(K)G`` (N x K) and ``G'G`` (K x K), points by their weights."""
+        SH = weighed(H, block.s).T
+        return product(self.Kp, SH), product(self.Kn, SH), product(H, SH)
 
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The step of ``U``."""

@@ -15,7 +15,7 @@ class Multiplicative(Rule):
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (21), and Eq. (8) where all weights are equal."""
         W = basis[0]
-        return multiply(H, self._ratio(product(W.T, terms.neg), product(W.T, terms.pos), H), self.floor)
+        return multiply(H, self._ratio(block, product(W.T, terms.neg), product(W.T, terms.pos), H), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``(A*neg)H'`` and ``(A*pos)H'`` (M x K)."""
@@ -26,7 +26,7 @@ class Multiplicative(Rule):
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
 
-    def _ratio(self, num: Array, den: Array, H: Array) -> Array:
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
         return self.loss.factor(num, den)
 
     def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ewnmf.losses import Loss
 from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.updates.semi import root_ratio
 
 __all__ = ["HardCodes", "HardComponents", "Lagrange", "Soft", "Stiefel"]
@@ -85,9 +85,9 @@ class HardCodes(_Hard):
         fit = self._fit(stats, basis[0].dtype)
         return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.basis_floor),)
 
-    def finish(self, factors: Factors) -> Factors:
-        """Rows of ``H`` with norm one (rows of components without points stay 0)."""
-        norm = _norms(factors.H, 1)
+    def finish(self, factors: Factors, s: Array | None) -> Factors:
+        """Rows of ``H`` with norm one, points by their weights (rows of components without points stay 0)."""
+        norm = _norms(factors.H if s is None else factors.H * np.sqrt(s), 1)
         W, H = factors.W * norm, factors.H / norm[:, None]
         return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
 
@@ -108,7 +108,7 @@ class HardComponents(_Hard):
         """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
         return (_choose(self._fit(stats, basis[0].dtype), axis=1),)
 
-    def finish(self, factors: Factors) -> Factors:
+    def finish(self, factors: Factors, s: Array | None) -> Factors:
         """Columns of ``W`` with norm one (those of components without attributes stay 0)."""
         norm = _norms(factors.W, 0)
         W, H = factors.W / norm, factors.H * norm[:, None]
@@ -124,8 +124,8 @@ def _others(F: Array, axis: int) -> Array:
 class Soft(Multiplicative):
     """A penalty `mu` on the overlaps of one factor and a ridge `lam` on the other; both steps majorise.
 
-    The cost gains ``mu * sum_j sum_{k != l} H_kj H_lj + lam * sum W^2`` (of the codes; mirrored for the components),
-    both times the mean weight.
+    The cost gains ``mu * sum_j s_j sum_{k != l} H_kj H_lj + lam * sum W^2`` (of the codes; mirrored for the
+    components), both times the mean weight. The weight ``s_j`` of a point counts for its penalty too.
     """
 
     loss: Any
@@ -135,17 +135,17 @@ class Soft(Multiplicative):
         self.mu, self.lam = mu * facts.mean_weight, lam * facts.mean_weight
         self.of_codes = of == "codes"
 
-    def _ratio(self, num: Array, den: Array, H: Array) -> Array:
-        pull = self.mu * _others(H, 0) if self.of_codes else self.lam * H
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
+        pull = weighed(self.mu * _others(H, 0) if self.of_codes else self.lam * H, block.s)
         return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
 
     def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
         pull = self.lam * W if self.of_codes else self.mu * _others(W, 1)
         return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
 
-    def penalty_codes(self, H: Array) -> Any:
+    def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""
-        return self._penalty(H.astype(np.float64, copy=False), 0, self.of_codes)
+        return weighed(self._penalty(H.astype(np.float64, copy=False), 0, self.of_codes), block.s)
 
     def penalty_basis(self, basis: Basis) -> float:
         """The part of the cost that belongs to the basis."""
@@ -181,8 +181,9 @@ class _Unweighted(Rule):
         return multiply(H, self.loss.factor(num, product(shared, H)), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
-        """``XH'`` (M x K) and ``HH'`` (K x K)."""
-        return product(block.X, H.T), product(H, H.T)
+        """``X S H'`` (M x K) and ``H S H'`` (K x K), ``S`` the weights of the points."""
+        SH = weighed(H, block.s).T
+        return product(block.X, SH), product(H, SH)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Eq. (7), or the method's own step where the components are to be orthogonal."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ewnmf.losses import Loss
 
-__all__ = ["Array", "Basis", "Block", "Factors", "Facts", "Rule", "Stats", "Terms", "multiply", "product"]
+__all__ = ["Array", "Basis", "Block", "Factors", "Facts", "Rule", "Stats", "Terms", "multiply", "product", "weighed"]
 
 Array = NDArray[Any]
 Basis = tuple[Array, ...]
@@ -64,7 +64,12 @@ class Facts:
     basis_floor: float
     """The same for the basis, which has the scale of the data."""
     signed: bool = False
+    mass: float = 0.0
+    """The weights of all points together."""
+    priors: bool = False
+    """Whether entries have prior weights: then a rule for weights is needed under every weighting."""
     mean_weight: float = 1.0
+    """Of an entry, for a point of weight 1."""
     gram: Callable[[], Array] | None = None
     """Gives ``X'X`` (N x N)."""
 
@@ -73,6 +78,11 @@ def product(left: Array, right: Array) -> Array:
     """``left @ right`` with its columns contiguous, as points are stored."""
     answer: Array = (right.T @ left.T).T
     return answer
+
+
+def weighed(H: Array, s: Array | None) -> Array:
+    """``H * s``, the codes times the weights of their points."""
+    return H if s is None else H * s
 
 
 def multiply(factor: Array, ratio: Array, floor: float) -> Array:
@@ -130,8 +140,8 @@ class Rule:
         """The block's share of the basis ``X U``."""
         raise NotImplementedError
 
-    def penalty_codes(self, H: Array) -> Any:
-        """The penalty on the codes, one number for every point."""
+    def penalty_codes(self, block: Block, H: Array) -> Any:
+        """The penalty on the codes, one number for every point of the block."""
         return 0.0
 
     def penalty_basis(self, basis: Basis) -> float:
@@ -142,6 +152,6 @@ class Rule:
         """The rule that finds the codes of new points for a fixed basis."""
         return self
 
-    def finish(self, factors: Factors) -> Factors:
-        """The factors in the form that is handed out."""
+    def finish(self, factors: Factors, s: Array | None) -> Factors:
+        """The factors in the form that is handed out; `s` are the weights of the points."""
         return factors

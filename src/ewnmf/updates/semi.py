@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf.losses import Loss
-from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 
 __all__ = ["SemiPlain", "SemiWeighted", "negative", "positive", "root_ratio", "signed_codes_step"]
 
@@ -59,8 +59,9 @@ class SemiPlain(Rule):
         return multiply(H, root_ratio(num, den), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
-        """``XH'`` (M x K) and ``HH'`` (K x K)."""
-        return product(block.X, H.T), product(H, H.T)
+        """``X S H'`` (M x K) and ``H S H'`` (K x K), ``S`` the weights of the points."""
+        SH = weighed(H, block.s).T
+        return product(block.X, SH), product(H, SH)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Least squares, as a correction of the old basis: where ``HH'`` is singular nothing is known, and it stays."""
