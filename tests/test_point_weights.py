@@ -1,0 +1,234 @@
+"""Weights of points and attributes: a point of weight 2 is the point twice, and order changes nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+
+import ewnmf
+from ewnmf import losses
+from tests.problems import DEFINED, MONOTONE, ORDERS, Case, Instance, excesses, recipes, run, same
+
+few = settings(max_examples=settings().max_examples // 3)
+QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
+ESTIMATORS: list[Any] = [
+    ewnmf.EWNMF(3, **QUICK),
+    ewnmf.EWNMF(3, loss="alpha", gamma=0.1, init="nndsvdar", **QUICK),
+    ewnmf.NMF(3, loss="kullback-leibler", init="nndsvd", **QUICK),
+    ewnmf.NMF(3, solver="accelerated", init="nndsvda", **QUICK),
+    ewnmf.SemiNMF(3, **QUICK),
+    ewnmf.SemiNMF(3, weighting="entropy", gamma=0.5, **QUICK),
+    ewnmf.ConvexNMF(3, init="nndsvda", **QUICK),
+    ewnmf.ConvexNMF(3, weighting="entropy", loss="kullback-leibler", **QUICK),
+    ewnmf.ONMF(3, weighting="entropy", gamma=0.5, **QUICK),
+    ewnmf.ONMF(3, of="components", **QUICK),
+    ewnmf.ONMF(3, method="soft", mu=0.3, **QUICK),
+    ewnmf.ONMF(3, method="soft", of="components", weighting="entropy", **QUICK),
+    ewnmf.ONMF(3, method="lagrange", **QUICK),
+    ewnmf.ONMF(3, method="stiefel", of="components", **QUICK),
+]
+every_estimator = pytest.mark.parametrize("model", ESTIMATORS, ids=str)
+
+
+@pytest.fixture
+def X() -> np.ndarray:
+    rng = np.random.default_rng(4)
+    return rng.random((30, 3)) @ rng.random((3, 12)) + 0.1 * rng.random((30, 12)) + 0.01
+
+
+def close(case: Case) -> float:
+    return 1e-6 if case.semi else 1e-9
+
+
+@pytest.mark.parametrize("case", [case for case in DEFINED if not case.steep], ids=str)
+@few
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_weight_two_is_the_point_twice(case: Case, data: Any, seed: int) -> None:
+    instance = Instance.of(case, data.draw(recipes(calm=True)))
+    order = ORDERS[0] if case.semi else str(data.draw(st.sampled_from(ORDERS)))
+    weights = np.random.default_rng(seed).integers(1, 4, len(instance.X))
+    rows = np.repeat(np.arange(len(weights)), weights)
+    again = replace(
+        instance,
+        X=instance.X[rows],
+        weights=instance.weights[rows],
+        codes=instance.codes[rows],
+        combinations=instance.combinations[rows],
+    )
+    start = {"combinations": instance.combinations * weights[:, None]} if case.convex else {}
+    one = run(case, instance, sample_weight=weights, order=order, max_iter=6, **start)
+    other = run(case, again, order=order, max_iter=6)
+    assert same(one.components, other.components, close(case))
+    assert same(one.codes[rows], other.codes, close(case))
+    assert same(one.weights()[rows], other.weights(), close(case))
+    assert one.objective == pytest.approx(other.objective, rel=close(case), abs=1e-10)
+    assert one.loss == pytest.approx(other.loss, rel=close(case), abs=1e-10)
+
+
+@pytest.mark.parametrize("case", MONOTONE, ids=str)
+@few
+@given(data=st.data(), seed=st.integers(0, 99))
+def test_excess_never_rises_with_weights_of_points_and_attributes(case: Case, data: Any, seed: int) -> None:
+    instance = Instance.of(case, data.draw(recipes()))
+    rng = np.random.default_rng(seed)
+    s, f = (rng.uniform(0.1, 3, size) for size in instance.X.shape)
+    E = excesses(
+        case, instance, order=data.draw(st.sampled_from(ORDERS)), sample_weight=s, feature_weight=f, max_iter=20
+    )
+    exact = 9 * (16 * np.finfo(float).eps) ** 2 * np.sum(np.abs(instance.X) ** case.degree)
+    assert np.all(np.diff(E) <= 1e-12 * E[0] + exact)
+
+
+@every_estimator
+def test_estimators_count_a_point_as_often_as_its_weight(model: Any, X: np.ndarray) -> None:
+    weights = np.arange(30) % 4
+    rows = np.repeat(np.arange(30), weights)
+    order = np.random.default_rng(0).permutation(30)
+    repeated = clone(model).fit(X[rows])
+    weighted = clone(model).fit(X[order], sample_weight=weights[order])
+    np.testing.assert_allclose(weighted.components_, repeated.components_, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(weighted.transform(X), repeated.transform(X), rtol=1e-5, atol=1e-8)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-7)
+    assert weighted.gamma_ == (None if repeated.gamma_ is None else pytest.approx(repeated.gamma_, rel=1e-8))
+    assert weighted.reconstruction_err_ == pytest.approx(repeated.reconstruction_err_, rel=1e-8)
+    score = weighted.score(X, sample_weight=weights)
+    assert score == pytest.approx(repeated.score(X[rows]), rel=1e-6)
+    if isinstance(model, ewnmf.ConvexNMF):
+        np.testing.assert_allclose(weighted.components_, weighted.combinations_.T @ X[order], rtol=1e-9)
+        assert not weighted.combinations_[weights[order] == 0].any()
+
+
+@every_estimator
+def test_points_of_weight_zero_have_no_influence(model: Any, X: np.ndarray) -> None:
+    weights = (np.arange(30) % 3 > 0).astype(float)
+    other = np.where(weights[:, None] > 0, X, 1000 * X[::-1])
+    components = clone(model).fit(X, sample_weight=weights).components_
+    np.testing.assert_array_equal(clone(model).fit(other, sample_weight=weights).components_, components)
+    np.testing.assert_array_equal(clone(model).fit(X[weights > 0]).components_, components)
+
+
+@every_estimator
+def test_weights_of_one_change_nothing(model: Any, X: np.ndarray) -> None:
+    plain = clone(model).fit(X).components_
+    np.testing.assert_array_equal(clone(model).fit(X, sample_weight=np.ones(30)).components_, plain)
+    if getattr(model, "method", "hard") in ("hard", "soft"):
+        again = clone(model).set_params(feature_weight=np.ones(12)).fit(X).components_
+        np.testing.assert_array_equal(again, plain)
+
+
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", losses.Alpha(0.3)])
+def test_an_attribute_of_weight_two_is_the_attribute_twice(loss: Any, X: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    codes, components = rng.random((30, 3)), rng.random((3, 12))
+    f = np.arange(12) % 3 + 1.0
+    columns = np.repeat(np.arange(12), f.astype(int))
+    for weighting in ("none", "entropy"):
+        options: dict[str, Any] = {"loss": loss, "weighting": weighting, "gamma": 0.2, "codes": codes, "max_iter": 15}
+        one = ewnmf.factorize(X, 3, components=components, feature_weight=f, **options)
+        other = ewnmf.factorize(X[:, columns], 3, components=components[:, columns], **options)
+        np.testing.assert_allclose(one.components[:, columns], other.components, rtol=1e-9)
+        np.testing.assert_allclose(one.codes, other.codes, rtol=1e-9)
+        np.testing.assert_allclose((one.weights() / f)[:, columns], other.weights(), rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("weighting", ["none", "fixed", "entropy"])
+def test_feature_weights_hold_for_new_points(weighting: str, X: np.ndarray) -> None:
+    f = np.r_[np.zeros(3), np.linspace(0.5, 2, 9)]
+    model = ewnmf.NMF(3, weighting=weighting, gamma=0.1, feature_weight=f, **QUICK)
+    model.fit(X)
+    assert not model.components_[:, :3].any()
+    junk = X.copy()
+    junk[:, :3] = 50.0
+    np.testing.assert_allclose(model.transform(junk), model.transform(X), rtol=1e-12)
+    weights = model.weights(X)
+    assert not weights[:, :3].any()
+    if weighting == "entropy":
+        np.testing.assert_allclose(weights.sum(axis=1), 1)
+    else:
+        np.testing.assert_array_equal(weights, np.tile(f, (30, 1)))
+    loss = np.sum(f * (X - model.transform(X) @ model.components_) ** 2) / (30 * f.sum())
+    assert model.score(X) == pytest.approx(-loss, rel=1e-9)
+
+
+def test_all_weights_multiply(X: np.ndarray) -> None:
+    rng = np.random.default_rng(2)
+    A, s, f = rng.uniform(0.1, 2, (30, 12)), rng.uniform(0.1, 2, 30), rng.uniform(0.1, 2, 12)
+    mask = rng.random((30, 12)) < 0.8
+    codes, components = rng.random((30, 3)), rng.random((3, 12))
+    start: dict[str, Any] = {"weighting": "fixed", "codes": codes, "components": components, "max_iter": 12}
+    one = ewnmf.factorize(X, 3, weights=A, mask=mask, sample_weight=s, feature_weight=f, **start)
+    other = ewnmf.factorize(X, 3, weights=A * mask * f * s[:, None], **start)
+    np.testing.assert_allclose(one.components, other.components, rtol=1e-9)
+    np.testing.assert_allclose(one.codes, other.codes, rtol=1e-9)
+    assert one.objective == pytest.approx(other.objective, rel=1e-10)
+    np.testing.assert_allclose(one.weights(), A * mask * f, rtol=1e-14)
+
+
+def test_starts_of_sparse_single_and_repeated_points_agree(X: np.ndarray) -> None:
+    X = (X * (X > 0.5)).astype(np.float32)
+    model = ewnmf.NMF(3, tol=0, max_iter=1, random_state=0)
+    dense = clone(model).fit(X.astype(np.float64)).components_
+    np.testing.assert_allclose(clone(model).fit(sparse.csr_array(X.astype(np.float64))).components_, dense, rtol=1e-9)
+    np.testing.assert_allclose(clone(model).fit(X).components_, dense, rtol=1e-4)
+    assert not np.allclose(clone(model).set_params(random_state=1).fit(X).components_, dense, rtol=1e-2)
+
+
+def test_start_codes_are_uniform_and_differ_between_points() -> None:
+    from ewnmf.init import point_numbers
+
+    numbers = point_numbers(np.random.default_rng(0).random((4000, 3)), None, 2, b"key")
+    assert len(np.unique(numbers)) == 8000
+    for k in range(2):
+        counts = np.histogram(numbers[:, k], bins=10, range=(0, 1))[0]
+        assert np.sum((counts - 400) ** 2 / 400) < 27.9  # chi-square of 9 degrees of freedom, 99.9 %
+    assert abs(np.corrcoef(numbers.T)[0, 1]) < 0.06
+
+
+BAD = [
+    (np.ones(29), r"has shape \(29,\), but \(30,\) is needed"),
+    (np.ones((30, 2)), r"has shape \(30, 2\), but \(30,\) is needed"),
+    (-np.ones(30), r"has negative values, the smallest -1"),
+    (np.full(30, np.nan), r"has values that are NaN or infinite"),
+    (np.full(30, np.inf), r"has values that are NaN or infinite"),
+    (np.zeros(30), r"is all zero"),
+]
+
+
+@pytest.mark.parametrize(("given_weights", "message"), BAD)
+def test_bad_weights(given_weights: Any, message: str, X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=f"sample_weight {message}"):
+        ewnmf.EWNMF(2).fit(X, sample_weight=given_weights)
+    with pytest.raises(ValueError, match=f"sample_weight {message}"):
+        ewnmf.NMF(2, **QUICK).fit(X).score(X, sample_weight=given_weights)
+    with pytest.raises(ValueError, match=f"feature_weight {message}"):
+        ewnmf.factorize(X.T, 2, feature_weight=given_weights)
+
+
+def test_no_feature_weights_for_unweighted_methods(X: np.ndarray) -> None:
+    with pytest.raises(ValueError, match=r"feature_weight was given, but .*method='stiefel'.*Use method='hard'"):
+        ewnmf.ONMF(2, method="stiefel", feature_weight=np.arange(12)).fit(X)
+
+
+def test_sample_weights_are_routed(X: np.ndarray) -> None:
+    weights = np.arange(30) % 3 + 0.5
+    with sklearn.config_context(enable_metadata_routing=True):
+        model = ewnmf.NMF(3, **QUICK).set_fit_request(sample_weight=True, mask=True)
+        model.set_score_request(sample_weight=True, mask=False)
+        pipeline = make_pipeline(model)
+        pipeline.fit(X, sample_weight=weights)
+        direct = ewnmf.NMF(3, **QUICK).fit(X, sample_weight=weights)
+        np.testing.assert_array_equal(pipeline[-1].components_, direct.components_)
+        search = GridSearchCV(model, {"n_components": [2, 3]}, cv=3).fit(X, sample_weight=weights)
+        test = np.arange(20, 30)
+        part = ewnmf.NMF(3, **QUICK).fit(X[:20], sample_weight=weights[:20])
+        assert search.cv_results_["split2_test_score"][1] == part.score(X[test], sample_weight=weights[test])
