@@ -14,7 +14,7 @@ import numpy as np
 from ewnmf import losses
 from ewnmf.kernels import Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
-from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
 from ewnmf.weights import Entropy, Weighting
 
@@ -41,7 +41,7 @@ class _Call(NamedTuple):
     gemm: int
     codes: Array
     Wt: Array
-    bounds: tuple[float, float]
+    bounds: tuple[float, ...]
     buffers: tuple[Array, ...]
     new: Array
     S: Array
@@ -50,7 +50,7 @@ class _Call(NamedTuple):
     def swept(self, block: Block, weighting: Weighting) -> Swept:
         m, (J, E, loss) = self.Wt.shape[1], self.seen
         if not _softens(weighting):
-            loss = _plain_loss(E, block, weighting)
+            loss = _plain_loss(loss, block, weighting)
         stats = self.S[:, :m].T, self.S[:, m:].T
         return Swept(self.new.T, stats, Measure(float(J.sum()), float(E.sum()), float(loss.sum())))
 
@@ -158,7 +158,7 @@ class FusedKernel(Kernel):
 
     def _compiles(self, weighting: Weighting) -> bool:
         constant = isinstance(weighting, Entropy) and weighting.gamma == 0
-        return type(self.rule) is Multiplicative and not constant
+        return type(self.rule) in (Multiplicative, Penalised) and not constant
 
     def _given(self, block: Block, weighting: Weighting) -> tuple[Any, ...]:
         """The block for compiled code, with its weights where they do not depend on the losses."""
@@ -189,12 +189,18 @@ class FusedKernel(Kernel):
             _gemm(dtype),
             np.ascontiguousarray(H.T),
             np.ascontiguousarray(basis[0].T),
-            (self.rule.floor, float(np.sqrt(np.finfo(dtype).max))),
+            self._bounds(dtype),
             buffers,
             np.empty((n, K), dtype),
             np.zeros((K, 2 * m), dtype),
             (np.empty(n), np.empty(n), np.empty(n)),
         )
+
+    def _bounds(self, dtype: Any) -> tuple[float, ...]:
+        """The least code, the largest factor and, where there is one, the penalty on the codes."""
+        bounds = self.rule.floor, float(np.sqrt(np.finfo(dtype).max))
+        penalty = self.rule.on_codes if isinstance(self.rule, Penalised) else ()
+        return (*bounds, *penalty) if any(penalty) else bounds
 
     def _terms(self, A: Array, Y: Array, neg: Array) -> Terms:
         return Terms(A.T, neg.T, Y if isinstance(self.problem.loss, losses.Euclidean) else A.T)

@@ -26,6 +26,7 @@ from ewnmf._rows import (
     losses_of_row,
     pull_row,
     pull_row_again,
+    sum_of_row,
     weigh_and_pull_row,
     weigh_row,
 )
@@ -70,17 +71,87 @@ def _factor_of_kind(loss, num, den, cap):
     return lambda loss, num, den, cap: num / den if den > 0 else 1.0
 
 
+def _penalised_factor(loss, num, den, h, linear, ridge, cap):
+    """`Loss.with_slope` and `Loss.penalised_factor` of one entry `h`."""
+    raise NotImplementedError
+
+
+@overload(_penalised_factor, jit_options=ROW)
+def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
+    kind = loss.instance_class
+    if kind is Euclidean:
+        return lambda loss, num, den, h, linear, ridge, cap: _factor(loss, num, den + (linear + ridge * h) / 2, cap)
+    if kind in (Alpha, LowAlpha):
+        return lambda loss, num, den, h, linear, ridge, cap: _factor(
+            loss, num, max(den + loss.alpha * linear, 1e-30 * num), cap
+        )
+    if kind is NearZeroAlpha:
+        return lambda loss, num, den, h, linear, ridge, cap: _factor(
+            loss, num - linear, max(den + loss.alpha * linear, 1e-30 * (den + loss.alpha * num)), cap
+        )
+
+    def kullback_leibler(loss, num, den, h, linear, ridge, cap):
+        slope = den + linear
+        return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+
+    return kullback_leibler
+
+
+def _step(loss, num, den, codes, bounds, weight, new):
+    """The new codes of a point; `weight` is what its penalty has to be multiplied by."""
+    raise NotImplementedError
+
+
+@overload(_step, jit_options=ROW)
+def _step_of_kind(loss, num, den, codes, bounds, weight, new):
+    if len(bounds) == 2:
+
+        def plain(loss, num, den, codes, bounds, weight, new):
+            floor, cap = new.dtype.type(bounds[0]), new.dtype.type(bounds[1])
+            for k in range(codes.size):
+                moved = codes[k] * _factor(loss, num[k], den[k], cap)
+                new[k] = moved if moved > floor else floor
+
+        return plain
+
+    def penalised(loss, num, den, codes, bounds, weight, new):
+        real = new.dtype.type
+        floor, cap, linear, ridge = real(bounds[0]), real(bounds[1]), weight * bounds[2], weight * bounds[3]
+        for k in range(codes.size):
+            moved = codes[k] * real(_penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap))
+            new[k] = moved if moved > floor else floor
+
+    return penalised
+
+
 @njit(**ROW)
-def _move_codes(gemm, loss, codes, Wt, NP, O, bounds, new):
-    """Eq. (21): the new codes of some points from their pulls."""
-    n, K = codes.shape
-    floor, cap = new.dtype.type(bounds[0]), new.dtype.type(bounds[1])
+def _move_codes(gemm, loss, codes, Wt, NP, O, bounds, s, factors, new):
+    """Eq. (21): the new codes of some points from their pulls, which have yet to be multiplied by `factors`."""
+    n = codes.shape[0]
     product_with_transposed(gemm, NP, Wt, O[: 2 * n])
     for r in range(n):
-        num, den = O[2 * r], O[2 * r + 1]
-        for k in range(K):
-            moved = codes[r, k] * _factor(loss, num[k], den[k], cap)
-            new[r, k] = moved if moved > floor else floor
+        weight = (s[r] if s.size > 0 else 1.0) / factors[r]
+        _step(loss, O[2 * r], O[2 * r + 1], codes[r], bounds, weight, new[r])
+
+
+def _add_penalty(codes, bounds, s, J, E):
+    """Add the penalties of the codes to the objectives of their points."""
+    raise NotImplementedError
+
+
+@overload(_add_penalty, jit_options=ROW)
+def _add_penalty_of_kind(codes, bounds, s, J, E):
+    if len(bounds) == 2:
+        return lambda codes, bounds, s, J, E: None
+
+    def penalised(codes, bounds, s, J, E):
+        for r in range(codes.shape[0]):
+            weight = s[r] if s.size > 0 else 1.0
+            penalty = weight * (bounds[2] * sum_of_row(codes[r]) + bounds[3] / 2 * dot(codes[r], codes[r]))
+            J[r] += penalty
+            E[r] += penalty
+
+    return penalised
 
 
 @njit(**ROW)
@@ -110,9 +181,9 @@ def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
 
 
 @njit(**ROW)
-def _weigh_only(given, P, how, at, to, Y, A, pulls, rows):
-    """The weights of the points from `at` to `to`, up to a factor for each of them."""
-    X, _, silent, constant = given
+def _weigh_only(given, P, how, at, to, Y, A, pulls, factors, rows):
+    """The weights of the points from `at` to `to`, and what they have yet to be multiplied by."""
+    X, s, silent, constant = given
     loss, gamma, limits = how
     m, real = X.shape[1], Y.dtype.type
     over_gamma = real(1.0 / gamma)
@@ -120,9 +191,11 @@ def _weigh_only(given, P, how, at, to, Y, A, pulls, rows):
         t = _weights_row(loss, A[j - at], pulls[j - at, m:])
         if constant.size > 0:
             copy_row(constant[j], t)
+            factors[j - at] = real(1)
         else:
-            p = None if P is None else P[j]
-            weigh_row(loss, X[j], Y[j - at], p, silent, over_gamma, limits, rows[0], t)
+            p, weight = None if P is None else P[j], s[j] if s.size > 0 else 1.0
+            weighed = weigh_row(loss, X[j], Y[j - at], p, silent, over_gamma, limits, rows[0], t)
+            factors[j - at] = real(weight / weighed[0])
 
 
 @njit(**ROW)
@@ -152,7 +225,7 @@ def _scale_codes(codes, factors, scaled):
 def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, seen):
     """T, H, and the sums under that T."""
     A, Y, NP, O, scaled, rows, factors = buffers
-    X, loss = given[0], how[0]
+    X, s, loss = given[0], given[1], how[0]
     for top in range(0, X.shape[0], GROUP):
         bottom = min(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
@@ -160,7 +233,8 @@ def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, s
             pulls = NP[at - top : to - top]
             product(gemm, codes[at:to], Wt, Y)
             _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows)
-            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
+            _add_penalty(codes[at:to], bounds, s[at:to], seen[0][at:to], seen[1][at:to])
+            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, s[at:to], factors, new[at:to])
             product(gemm, new[at:to], Wt, Y)
             _pull(X, how, at, to, Y, A, pulls, True)
             _scale_codes(new[at:to], factors, scaled[at - top : to - top])
@@ -173,7 +247,7 @@ def sweep_components_first(
 ):
     """H under the weights of the factors before the basis moved, then T, then the sums."""
     A, Y, NP, O, scaled, rows, factors = buffers
-    X, loss = given[0], how[0]
+    X, s, loss = given[0], given[1], how[0]
     for top in range(0, X.shape[0], GROUP):
         bottom = min(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
@@ -181,12 +255,13 @@ def sweep_components_first(
             pulls = NP[at - top : to - top]
             if before[3].size == 0:
                 product(gemm, codes[at:to], Wt_before, Y)
-            _weigh_only(before, P, how_before, at, to, Y, A, pulls, rows)
+            _weigh_only(before, P, how_before, at, to, Y, A, pulls, factors, rows)
             product(gemm, codes[at:to], Wt, Y)
             _pull(X, how, at, to, Y, A, pulls, False)
-            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, new[at:to])
+            _move_codes(gemm, loss, codes[at:to], Wt, pulls, O, bounds, s[at:to], factors, new[at:to])
             product(gemm, new[at:to], Wt, Y)
             _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows)
+            _add_penalty(new[at:to], bounds, s[at:to], seen[0][at:to], seen[1][at:to])
             _scale_codes(new[at:to], factors, scaled[at - top : to - top])
         add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
 
@@ -210,7 +285,7 @@ def encode(gemm, first, given, P, how, Wt, bounds, buffers, limits, codes, seen)
     """
     A, Y, NP, O, moved, rows, factors = buffers
     tol, max_iter = limits
-    E = seen[1]
+    E, s = seen[1], given[1]
     last, going = np.empty(STEP), np.empty(STEP, dtype=np.bool_)
     for at in range(0, codes.shape[0], STEP):
         to = at + STEP
@@ -218,11 +293,12 @@ def encode(gemm, first, given, P, how, Wt, bounds, buffers, limits, codes, seen)
         product(gemm, codes[at:to], Wt, Y)
         _weigh(first, P, how, at, to, Y, A, NP, factors, seen, rows)
         for _ in range(max_iter):
-            _move_codes(gemm, how[0], codes[at:to], Wt, NP, O, bounds, moved)
+            _move_codes(gemm, how[0], codes[at:to], Wt, NP, O, bounds, s[at:to], factors, moved)
             for r in range(STEP):
                 if going[r]:
                     copy_row(moved[r], codes[at + r])
             product(gemm, codes[at:to], Wt, Y)
             _weigh(given, P, how, at, to, Y, A, NP, factors, seen, rows)
+            _add_penalty(codes[at:to], bounds, s[at:to], seen[0][at:to], seen[1][at:to])
             if tol > 0 and not _still_going(E[at:to], last, going, tol):
                 break

@@ -74,7 +74,7 @@ class Dense:
         shape = (self.X.shape[0], self.X.shape[1])
         limits = np.finfo(self.X.dtype)
         return Facts(
-            n_attributes=shape[0],
+            n_attributes=shape[0] + self.silent,
             n_points=shape[1],
             floor=max(1e-60, 100 * float(limits.tiny)),
             basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),

@@ -22,6 +22,7 @@ __all__ = [
     "check_mask",
     "check_n_components",
     "check_start",
+    "check_strength",
     "check_tol",
     "check_values",
     "check_vector",
@@ -43,6 +44,16 @@ def check_tol(tol: object) -> float:
     if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < math.inf:
         raise ValueError(f"tol={tol!r} must be a finite number of at least 0; 0 means: run all max_iter iterations.")
     return float(tol)
+
+
+def check_strength(parameter: str, value: object, largest: float | None = None) -> float:
+    """A finite number of at least 0 and, where that is given, at most `largest`."""
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not 0 <= number < math.inf or (largest is not None and number > largest):
+        range_ = "a finite number of at least 0" if largest is None else f"a number from 0 to {largest:g}"
+        same = " or 'same'" if parameter == "alpha_H" else ""
+        raise ValueError(f"{parameter}={value!r} must be {range_}{same}.")
+    return number
 
 
 def check_n_components(n_components: object, n_features: int, *starts: Array | None) -> int:

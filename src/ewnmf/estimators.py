@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 
 from numpy.typing import NDArray
 
+from ewnmf import checks
 from ewnmf._factorizer import Factorizer
 from ewnmf.losses import Loss
 from ewnmf.models import NMF as NMFModel
@@ -57,6 +58,15 @@ _PARAMETERS = """n_components : int or "auto", default="auto"
     verbose : int, default=0
         1 writes the progress to standard error."""
 
+_PENALTIES = """alpha_W : float, default=0.0
+        Strength of the penalty on the codes (scikit-learn's ``W``), times the number of features.
+    alpha_H : float or "same", default="same"
+        Strength of the penalty on the components (``H``), times the number of samples; ``"same"`` is `alpha_W`.
+    l1_ratio : float, default=0.0
+        The share of the L1 norm in both penalties; the rest is half the squared L2 norm. ``loss="alpha"`` takes 1 only.
+        The unweighted cost is scikit-learn's (twice that for the Euclidean loss); under other weightings penalties are
+        multiplied by the mean weight of an entry, so that a value means the same everywhere."""
+
 _ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         The basis.
     n_components_ : int
@@ -85,38 +95,26 @@ def _documented(weighting: str) -> Any:
 
     def fill(cls: Estimator) -> Estimator:
         text = cls.__doc__ or ""
-        text = text.replace("$parameters", _PARAMETERS).replace("$attributes", _ATTRIBUTES)
+        for mark, words in (("parameters", _PARAMETERS), ("penalties", _PENALTIES), ("attributes", _ATTRIBUTES)):
+            text = text.replace(f"${mark}", words)
         cls.__doc__ = text.replace("$weighting", f'"{weighting}"')
         return cls
 
     return fill
 
 
-@_documented("entropy")
-class EWNMF(Factorizer):
-    """Entropy weighted nonnegative matrix factorization, Eq. (10).
-
-    ``min sum_ij T_ij d(x_ij, y_ij) + gamma sum_ij T_ij ln T_ij`` over ``Y = codes @ components_``, both nonnegative,
-    and weights ``T`` whose rows sum to one. Entries that no combination of components explains get little weight: a
-    hat, a glare, a dead sensor. It protects against bad attributes of a point, not against bad points.
+@_documented("none")
+class NMF(Factorizer):
+    """Nonnegative matrix factorization, Eq. (1), (2): ``X ~ codes @ components_``, both nonnegative.
 
     Parameters
     ----------
     $parameters
+    $penalties
 
     Attributes
     ----------
     $attributes
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ewnmf import EWNMF
-    >>> X = np.random.default_rng(0).random((20, 3)) @ np.random.default_rng(1).random((3, 12))
-    >>> X[0, :4] = 5
-    >>> model = EWNMF(n_components=3, gamma=0.05, tol=0, random_state=0).fit(X)
-    >>> bool(model.weights(X)[0, :4].max() < 1e-6)
-    True
     """
 
     def __init__(
@@ -125,8 +123,11 @@ class EWNMF(Factorizer):
         *,
         loss: str | Loss = "euclidean",
         alpha: float = 0.5,
-        weighting: str | Weighting = "entropy",
+        weighting: str | Weighting = "none",
         gamma: float | str = "auto",
+        alpha_W: float = 0.0,
+        alpha_H: float | str = "same",
+        l1_ratio: float = 0.0,
         feature_weight: Any = None,
         init: str = "random",
         n_init: int = 1,
@@ -155,26 +156,87 @@ class EWNMF(Factorizer):
             random_state=random_state,
             verbose=verbose,
         )
+        self.alpha_W = alpha_W
+        self.alpha_H = alpha_H
+        self.l1_ratio = l1_ratio
 
     def _model(self) -> Model:
-        return NMFModel()
+        on_codes = checks.check_strength("alpha_W", self.alpha_W)
+        same = isinstance(self.alpha_H, str) and self.alpha_H == "same"
+        on_components = on_codes if same else checks.check_strength("alpha_H", self.alpha_H)
+        return NMFModel(on_codes, on_components, checks.check_strength("l1_ratio", self.l1_ratio, 1))
 
 
-@_documented("none")
-class NMF(Factorizer):
-    """Nonnegative matrix factorization, Eq. (1), (2): ``X ~ codes @ components_``, both nonnegative.
+@_documented("entropy")
+class EWNMF(NMF):
+    """Entropy weighted nonnegative matrix factorization, Eq. (10).
+
+    ``min sum_ij T_ij d(x_ij, y_ij) + gamma sum_ij T_ij ln T_ij`` over ``Y = codes @ components_``, both nonnegative,
+    and weights ``T`` whose rows sum to one. Entries that no combination of components explains get little weight: a
+    hat, a glare, a dead sensor. It protects against bad attributes of a point, not against bad points.
 
     Parameters
     ----------
     $parameters
+    $penalties
 
     Attributes
     ----------
     $attributes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import EWNMF
+    >>> X = np.random.default_rng(0).random((20, 3)) @ np.random.default_rng(1).random((3, 12))
+    >>> X[0, :4] = 5
+    >>> model = EWNMF(n_components=3, gamma=0.05, tol=0, random_state=0).fit(X)
+    >>> bool(model.weights(X)[0, :4].max() < 1e-6)
+    True
     """
 
-    def _model(self) -> Model:
-        return NMFModel()
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        loss: str | Loss = "euclidean",
+        alpha: float = 0.5,
+        weighting: str | Weighting = "entropy",
+        gamma: float | str = "auto",
+        alpha_W: float = 0.0,
+        alpha_H: float | str = "same",
+        l1_ratio: float = 0.0,
+        feature_weight: Any = None,
+        init: str = "random",
+        n_init: int = 1,
+        solver: str = "mu",
+        order: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            n_components,
+            loss=loss,
+            alpha=alpha,
+            weighting=weighting,
+            gamma=gamma,
+            alpha_W=alpha_W,
+            alpha_H=alpha_H,
+            l1_ratio=l1_ratio,
+            feature_weight=feature_weight,
+            init=init,
+            n_init=n_init,
+            solver=solver,
+            order=order,
+            tol=tol,
+            max_iter=max_iter,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
 
 
 @_documented("none")

@@ -102,6 +102,10 @@ class Euclidean(Loss):
         """``y``, Eq. (20), (21)."""
         return y
 
+    def with_slope(self, num: Array, den: Array, slope: Any) -> tuple[Array, Array]:
+        """``num, den + slope / 2``: the two sides of a step under a penalty of that slope."""
+        return num, den + slope / 2
+
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
         """``num / (den + pull)``, with `pull` half the slope of a quadratic penalty."""
         return _ratio(num, den + pull, 1.0)
@@ -141,6 +145,10 @@ class KullbackLeibler(Loss):
     def pos(self, x: Array, y: Array) -> Array:
         """1."""
         return np.broadcast_to(np.ones((), y.dtype), y.shape)
+
+    def with_slope(self, num: Array, den: Array, slope: Any) -> tuple[Array, Array]:
+        """``num, den + slope``: the two sides of a step under a penalty of that slope."""
+        return num, den + slope
 
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
         """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
@@ -214,6 +222,17 @@ class Alpha(Loss):
         if abs(self.alpha) < _NEAR:
             return _inverse_box_cox(_ratio(num, den, 0.0), self.alpha)
         return _capped_power(_ratio(num, den, 1.0), 1.0 / self.alpha)
+
+    def with_slope(self, num: Array, den: Array, slope: Any) -> tuple[Array, Array]:
+        """``num, den + a slope``, and ``num - slope`` near ``a = 0``: a step under a penalty of that slope.
+
+        Where ``den + a slope`` is not positive (``a < 0``) the least value is at 0, and the step goes far towards it.
+        """
+        near = abs(self.alpha) < _NEAR
+        moved = den + self.alpha * slope
+        if self.alpha < 0:
+            moved = np.maximum(moved, 1e-30 * (den + self.alpha * num if near else num))
+        return (num - slope if near else num), moved
 
     def rank_one_data(self, x: Array) -> tuple[Array, ...]:
         """The parts of the sums in `rank_one` that depend on the data."""

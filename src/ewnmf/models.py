@@ -9,7 +9,7 @@ from typing import ClassVar
 from ewnmf.losses import Euclidean, Loss
 from ewnmf.naming import unknown_name
 from ewnmf.updates import convex, orthogonal, semi
-from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Facts, Rule
 from ewnmf.weights import Weighting
 
@@ -54,14 +54,55 @@ class Model:
 
 @dataclass(frozen=True)
 class NMF(Model):
-    """``X ~ W H`` with ``W, H >= 0``, Eq. (1)."""
+    """``X ~ W H`` with ``W, H >= 0``, Eq. (1), and penalties as in scikit-learn's NMF.
+
+    The cost gains ``alpha_codes M (l1_ratio |H|_1 + (1 - l1_ratio)/2 |H|^2)`` and
+    ``alpha_components N (l1_ratio |W|_1 + (1 - l1_ratio)/2 |W|^2)``, both times the mean weight of an entry, and twice
+    that for the Euclidean loss, which has no half here. A point of weight ``s_j`` counts ``s_j`` times.
+
+    Parameters
+    ----------
+    alpha_codes, alpha_components : float, default=0.0
+        Strengths of the penalties.
+    l1_ratio : float, default=0.0
+        The share of the L1 norm; the rest is the squared L2 norm.
+    """
+
+    alpha_codes: float = 0.0
+    alpha_components: float = 0.0
+    l1_ratio: float = 0.0
 
     name: ClassVar[str] = "nmf"
     order: ClassVar[str] = "codes-first"
 
+    def __post_init__(self) -> None:
+        _check_strength("alpha_codes", self.alpha_codes)
+        _check_strength("alpha_components", self.alpha_components)
+        _check_strength("l1_ratio", self.l1_ratio)
+        if self.l1_ratio > 1:
+            raise ValueError(f"l1_ratio={self.l1_ratio!r} must be a number from 0 to 1.")
+
+    @property
+    def penalised(self) -> bool:
+        """Whether anything is added to the cost."""
+        return self.alpha_codes > 0 or self.alpha_components > 0
+
+    def check(self, loss: Loss, weighting: Weighting) -> None:
+        """L1: the losses of this package. L2: Euclidean and KL."""
+        if not self.penalised:
+            return
+        part = f"penalties (alpha_W, alpha_H) with l1_ratio={self.l1_ratio!r}"
+        why = "no step is known that never raises its penalised cost"
+        if not hasattr(loss, "with_slope"):
+            raise _refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or alpha_W=0 and alpha_H=0")
+        if self.l1_ratio < 1 and not hasattr(loss, "penalised_factor"):
+            raise _refusal(loss, part, why, "l1_ratio=1, or loss='euclidean' or 'kullback-leibler'")
+
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Multiplicative updates."""
-        return Multiplicative(loss, facts)
+        if not self.penalised:
+            return Multiplicative(loss, facts)
+        return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
 
 
 @dataclass(frozen=True)

@@ -211,13 +211,14 @@ class _Run:
             H, stats, measure = self.sweep(
                 lambda block, H: kernel.sweep_codes_first(block, H, basis, None, at)  # noqa: B023
             )
+            measure = self._with_penalty(measure)
             if number > 0 and not measure.E <= last:
                 self.basis, self.H, self.U = reached
                 momentum = 1.0
                 continue
             if number > 0:
                 last = measure.E
-                yield self.factors(), self._with_penalty(measure)
+                yield self.factors(), measure
             self.H = H
             self.move_basis(stats)
             if weighting is not self.weighting:

@@ -35,14 +35,21 @@ class Parameter(NamedTuple):
     help: str
 
 
-def number_or_auto(text: str) -> float | str:
-    """A number, or the word ``auto``."""
-    if text == "auto":
-        return text
-    try:
-        return float(text)
-    except ValueError:
-        raise click.BadParameter(f"{text!r} is neither a number nor 'auto'.") from None
+class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
+    """A number, or one word."""
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+        self.name = f"NUMBER|{word}"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
+        """The number, or the word."""
+        if value == self.word:
+            return self.word
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor {self.word!r}.", param, ctx)
 
 
 def documented(cls: type) -> list[Parameter]:
@@ -65,8 +72,9 @@ def _type(parameter: Parameter) -> Any:
         return click.Choice([name for name in re.findall(r'"(.*?)"', choices[1]) if name != _NO_FILES])
     if "array" in kind:
         return None
-    if kind.startswith("float or"):
-        return number_or_auto
+    word = re.match(r'float or "(\w+)"', kind)
+    if word:
+        return NumberOr(word[1])
     return {"float": click.FLOAT, "int": click.INT, "bool": click.BOOL}.get(re.split(r"\W", kind)[0])
 
 
@@ -85,7 +93,7 @@ def _options() -> dict[str, click.Option]:
             options[parameter.name] = click.Option(
                 [parameter.name, *_ALIASES.get(parameter.name, []), flag],
                 type=type_,
-                metavar="NUMBER|auto" if type_ is number_or_auto else None,
+                metavar=type_.name if isinstance(type_, NumberOr) else None,
                 help=f"{parameter.help}{only}{_default(parameter)}",
             )
     return options

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, Terms, multiply, product
+import numpy as np
 
-__all__ = ["Multiplicative"]
+from ewnmf.losses import Loss
+from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
+
+__all__ = ["Multiplicative", "Penalised", "Penalty"]
 
 
 class Multiplicative(Rule):
@@ -31,3 +34,57 @@ class Multiplicative(Rule):
 
     def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
         return self.loss.factor(num, den)
+
+
+class Penalty(NamedTuple):
+    """``linear * F + ridge / 2 * F^2`` for every entry of a factor."""
+
+    linear: float = 0.0
+    ridge: float = 0.0
+
+    def of(self, F: Array, axis: int | None = None) -> Any:
+        """The sums along `axis`, in double precision."""
+        F = F.astype(np.float64, copy=False)
+        return self.linear * F.sum(axis=axis) + self.ridge / 2 * np.sum(F * F, axis=axis)
+
+
+class Penalised(Multiplicative):
+    """L1 and L2 penalties on both factors; every step majorises the penalised cost.
+
+    Strengths are scikit-learn's, whose Euclidean loss has a half: `alpha_codes` times the number of attributes,
+    `alpha_components` times that of points (by their weights), both times the mean weight of an entry.
+    """
+
+    loss: Any
+
+    def __init__(self, loss: Loss, facts: Facts, alpha_codes: float, alpha_components: float, l1_ratio: float) -> None:
+        super().__init__(loss, facts)
+        unit = 2 / loss.err_factor * facts.mean_weight
+        codes, basis = unit * alpha_codes * facts.n_attributes, unit * alpha_components * facts.mass
+        self.on_codes = Penalty(l1_ratio * codes, (1 - l1_ratio) * codes)
+        self.on_basis = Penalty(l1_ratio * basis, (1 - l1_ratio) * basis)
+
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
+        one = np.ones((), H.dtype) if block.s is None else block.s
+        return self._penalised_ratio(num, den, H * one, self.on_codes, one)
+
+    def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
+        return self._penalised_ratio(num, den, W, self.on_basis, np.ones((), W.dtype))
+
+    def _penalised_ratio(self, num: Array, den: Array, F: Array, penalty: Penalty, weight: Array) -> Array:
+        """The ratio of a step from `F`, which has the `weight` of its points in it."""
+        num, den = self.loss.with_slope(num, den, F.dtype.type(penalty.linear) * weight)
+        ratio: Array
+        if penalty.ridge == 0:
+            ratio = self.loss.factor(num, den)
+        else:
+            ratio = self.loss.penalised_factor(num, den, F.dtype.type(penalty.ridge / 2) * F)
+        return ratio
+
+    def penalty_codes(self, block: Block, H: Array) -> Any:
+        """The part of the cost that belongs to the codes."""
+        return weighed(self.on_codes.of(H, 0), block.s)
+
+    def penalty_basis(self, basis: Basis) -> float:
+        """The part of the cost that belongs to the basis."""
+        return float(self.on_basis.of(basis[0]))
