@@ -29,6 +29,7 @@ from ewnmf.problem import Problem
 from ewnmf.progress import Progress
 from ewnmf.solver import Interrupted, Iteration, Solution
 from ewnmf.starts import Starts, start_by_point
+from ewnmf.tables import numeric_table
 from ewnmf.weights import Entropy, Weighting
 
 __all__ = ["Factorizer"]
@@ -49,6 +50,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         weighting: str | Weighting = "none",
         gamma: float | str = "auto",
         feature_weight: Any = None,
+        fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -65,6 +67,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.weighting = weighting
         self.gamma = gamma
         self.feature_weight = feature_weight
+        self.fixed_components = fixed_components
         self.init = init
         self.n_init = n_init
         self.solver = solver
@@ -152,9 +155,10 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         problem, tune = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         starts, n_components = self._checked_starts(starts, problem, X)
+        fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         counted = points.take(points.counted)
         points.warn("the codes of the mean point", "components of 0", stacklevel=5)
         starts = starts.take(points.counted)
@@ -166,6 +170,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
                 rng = np.random.default_rng(seed)
                 start = start_by_point(problem, counted, n_components, self.init, starts, rng)
+                start = start.holding(fixed)
                 watching = tasks.start(self._attributes_at)
                 solution = run(
                     problem,
@@ -173,6 +178,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                     start,
                     replace(settings, callbacks=[*settings.callbacks, *watching]),
                     tune=tune and best is None,
+                    fixed=0 if fixed is None else len(fixed),
                 )
                 tasks.end_start()
                 problem = solution.problem
@@ -249,7 +255,9 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _read(self, X: Any, **weighed: Any) -> Points:
         """New points under the fitted model."""
         check_is_fitted(self, "components_")
-        X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False, reset=False
+        )
         X = X.astype(self.components_.dtype, copy=False)
         weighed["feature_weight"] = self._feature_weight
         points = read_points(X, self._fitted_problem, type(self).__name__, **weighed)

@@ -18,6 +18,7 @@ from ewnmf.weights import Entropy
 __all__ = [
     "check_components",
     "check_count",
+    "check_fixed",
     "check_gamma",
     "check_mask",
     "check_n_components",
@@ -188,6 +189,35 @@ def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, si
             f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
         )
     return F
+
+
+def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array | None:
+    """Components that stay as they are (k x m), at most `n_components` of them; None where there are none."""
+    if fixed is None:
+        return None
+    why = problem.model.refuses_fixed()
+    if why is not None:
+        raise ValueError(f"fixed_components was given, but {why}.")
+    F: Array = check_array(
+        fixed, dtype=X.dtype, ensure_all_finite=False, ensure_min_samples=0, input_name="fixed_components", copy=True
+    )
+    if F.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"fixed_components has {F.shape[1]} columns, but X has {X.shape[1]} features; give one for each."
+        )
+    if len(F) > n_components:
+        raise ValueError(
+            f"fixed_components has {len(F)} rows, but n_components={n_components}, which counts them too; raise it to "
+            f"{len(F)} or more."
+        )
+    if not np.isfinite(F).all():
+        raise ValueError("fixed_components has values that are NaN or infinite; give finite values.")
+    if F.size and F.min() < 0 and not problem.model.signed_basis:
+        raise ValueError(
+            f"fixed_components has negative values, the smallest {F.min():.6g}; give values of at least 0, or use "
+            "SemiNMF."
+        )
+    return F if len(F) else None
 
 
 def check_components(components: object) -> Array | None:

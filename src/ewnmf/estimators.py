@@ -34,6 +34,9 @@ _PARAMETERS = """n_components : int or "auto", default="auto"
     feature_weight : array-like of shape (n_features,), default=None
         Prior importance of the attributes, at least 0: their weights in the loss, and before learning those of
         ``weighting="entropy"``. They hold for new points too.
+    fixed_components : array-like of shape (k, n_features), default=None
+        The first k components, which stay as they are, to the bit, while `fit` learns the others. Not for `ConvexNMF`
+        and orthogonal components.
     init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"}, default="random"
         ``"random"`` is uniform on [0.1, 1.1], as in the paper; the codes of a point are drawn from the point itself, so
         that order and repetition of points change nothing.
@@ -129,6 +132,7 @@ class NMF(Factorizer):
         alpha_H: float | str = "same",
         l1_ratio: float = 0.0,
         feature_weight: Any = None,
+        fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -146,6 +150,7 @@ class NMF(Factorizer):
             weighting=weighting,
             gamma=gamma,
             feature_weight=feature_weight,
+            fixed_components=fixed_components,
             init=init,
             n_init=n_init,
             solver=solver,
@@ -207,6 +212,7 @@ class EWNMF(NMF):
         alpha_H: float | str = "same",
         l1_ratio: float = 0.0,
         feature_weight: Any = None,
+        fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -227,6 +233,7 @@ class EWNMF(NMF):
             alpha_H=alpha_H,
             l1_ratio=l1_ratio,
             feature_weight=feature_weight,
+            fixed_components=fixed_components,
             init=init,
             n_init=n_init,
             solver=solver,
@@ -366,6 +373,7 @@ class ONMF(Factorizer):
         weighting: str | Weighting = "none",
         gamma: float | str = "auto",
         feature_weight: Any = None,
+        fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
         solver: str = "mu",
@@ -383,6 +391,7 @@ class ONMF(Factorizer):
             weighting=weighting,
             gamma=gamma,
             feature_weight=feature_weight,
+            fixed_components=fixed_components,
             init=init,
             n_init=n_init,
             solver=solver,

@@ -21,6 +21,7 @@ from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.solver import Callback, Interrupted, Solution, solve
 from ewnmf.starts import Starts, draw_start
+from ewnmf.tables import numeric_table
 from ewnmf.updates.rule import Factors
 from ewnmf.weights import Entropy, Weighting
 
@@ -129,8 +130,13 @@ class Settings:
         checks.check_tol(self.tol)
 
 
-def run(problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool) -> Solution:
-    """One run of the core on points that all count; with `tune` gamma is settled during its first part."""
+def run(
+    problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool, fixed: int = 0
+) -> Solution:
+    """One run of the core on points that all count, the first `fixed` components held as they are.
+
+    With `tune` gamma is settled during its first part.
+    """
     data = points.data
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
@@ -140,8 +146,8 @@ def run(problem: Problem, points: Points, start: Factors, settings: Settings, *,
     tuner = None
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
-    heard, rows = data.loud(problem)
-    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0], unseen=points.unseen_attributes)
+    heard, rows = (data, None) if fixed else data.loud(problem)
+    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0], unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
         solution = solve(
@@ -155,6 +161,7 @@ def run(problem: Problem, points: Points, start: Factors, settings: Settings, *,
             n_jobs=settings.n_jobs,
             tuner=tuner,
             callbacks=watched,
+            fixed=fixed,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
@@ -167,7 +174,7 @@ def _restricted(start: Factors, rows: Array | None) -> Factors:
     return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
 
 
-def _expanded(factors: Factors, rows: Array | None, n_attributes: int, unseen: Array) -> Factors:
+def _expanded(factors: Factors, rows: Array | None, n_attributes: int, unseen: Array, fixed: int) -> Factors:
     """The factors for all attributes: zero where the data is, and where nothing of it was observed."""
     if rows is None and unseen.size == 0:
         return factors
@@ -177,7 +184,7 @@ def _expanded(factors: Factors, rows: Array | None, n_attributes: int, unseen: A
         W = np.zeros((n_attributes, factors.W.shape[1]), dtype=factors.W.dtype, order="F")
         W[rows] = factors.W
     if factors.U is None:
-        W[unseen] = 0
+        W[unseen, fixed:] = 0
     return factors._replace(basis=(W, *factors.basis[1:]))
 
 
@@ -196,6 +203,7 @@ def factorize(
     mask: Any = None,
     sample_weight: Any = None,
     feature_weight: Any = None,
+    fixed_components: Any = None,
     order: str = "components-first",
     solver: str = "mu",
     max_iter: int = 300,
@@ -234,6 +242,8 @@ def factorize(
         Weights of the points; a point of weight 2 counts as two.
     feature_weight : array-like of shape (m,), optional
         Prior importance of the attributes.
+    fixed_components : array-like of shape (k, m), optional
+        The first k components, which stay as they are.
     order : {"components-first", "codes-first"}
         Which factor moves first.
     solver : {"mu", "accelerated"}
@@ -257,7 +267,8 @@ def factorize(
     given = checks.check_gamma(gamma, weighting)
     problem = Problem.of(loss, model, weighting, gamma=given)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
-    X = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_all_finite=False, input_name="X")
+    floats = [np.float64, np.float32]
+    X = check_array(numeric_table(X), accept_sparse="csr", dtype=floats, ensure_all_finite=False, input_name="X")
     weighed = {"weights": weights, "mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
     points = read_points(X, problem, "factorize", **weighed)
     counted = points.take(points.counted)
@@ -268,10 +279,13 @@ def factorize(
     ]
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
-    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng))
+    held = checks.check_fixed(fixed_components, K, X, problem)
+    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng)).holding(held)
     tune = given is None and isinstance(problem.weighting, Entropy)
     try:
-        return Factorization.of(run(problem, counted, start, settings, tune=tune), points)
+        return Factorization.of(
+            run(problem, counted, start, settings, tune=tune, fixed=0 if held is None else len(held)), points
+        )
     except Interrupted as interrupt:
         interrupt.solution = Factorization.of(interrupt.solution, points)
         raise

@@ -43,6 +43,10 @@ class Model:
         """Why entries cannot be hidden and what to do instead, where that is so."""
         return None
 
+    def refuses_fixed(self) -> str | None:
+        """Why components cannot be held fixed and what to do instead, where that is so."""
+        return None
+
     def refuses_priors(self) -> str | None:
         """Why attributes cannot have weights and what to do instead, where that is so."""
         return None
@@ -159,6 +163,10 @@ class Convex(Model):
             "gaps first (NMF: inverse_transform(transform(X))), drop those points, or use NMF or SemiNMF"
         )
 
+    def refuses_fixed(self) -> str | None:
+        """Components are what their points make them."""
+        return "the components of model='convex-nmf' are combinations of its points. Use NMF or SemiNMF"
+
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules for the Euclidean loss without weights, weighted rules otherwise."""
         plain = isinstance(loss, Euclidean) and not weighting.weighted and not facts.priors
@@ -230,6 +238,12 @@ class Orthogonal(Model):
             f"model='onmf' with method={self.method!r} needs complete data, since weights break its derivation. Use "
             "method='hard' or 'soft', or fill the gaps first (NMF: inverse_transform(transform(X)))"
         )
+
+    def refuses_fixed(self) -> str | None:
+        """Orthogonal components depend on each other."""
+        if self.of == "codes":
+            return None
+        return "model='onmf' with of='components' makes its components orthogonal. Use of='codes', or NMF"
 
     def refuses_priors(self) -> str | None:
         """Lagrange and Stiefel know no weights but those of points."""

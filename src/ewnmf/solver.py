@@ -82,10 +82,10 @@ class Interrupted(KeyboardInterrupt):
 class _Run:
     """The sweeps of one run over one data set."""
 
-    def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers) -> None:
+    def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers, fixed: int) -> None:
         self.data = data
         self.workers = workers
-        self.kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+        self.kernel = kernel_for(problem, problem.rule(replace(data.facts(problem), fixed=fixed)), data.tiny)
         self.cuts = data.cuts(self.kernel.rule.whole)
         self.basis: Basis
         self.basis, self.H, self.U = self.kernel.rule.prepare(start)
@@ -140,7 +140,7 @@ class _Run:
             self.U, self.basis = self._combine(lambda block, U: rule.step_combinations(block, U, basis, stats))
         else:
             with single_threaded_blas():
-                self.basis = rule.step_basis(self.basis, stats)
+                self.basis = rule.move_basis(self.basis, stats)
 
     def shared(self, stats: Stats) -> Any:
         with single_threaded_blas():
@@ -227,7 +227,10 @@ class _Run:
             momentum, step = _next_momentum(momentum)
             if step > 0:
                 self.H = _beyond(reached.H, before.H, step)
-                self.basis = (_beyond(reached.W, before.W, step),)
+                W = reached.W.copy(order="F")
+                free = slice(self.kernel.rule.facts.fixed, None)
+                W[:, free] = _beyond(reached.W[:, free], before.W[:, free], step)
+                self.basis = (W,)
         self.basis, self.H, self.U = reached
         yield self.factors(), self.measure()
 
@@ -261,12 +264,16 @@ def solve(
     n_jobs: int | None = None,
     tuner: Tuner | None = None,
     callbacks: Sequence[Callback] = (),
+    fixed: int = 0,
 ) -> Solution:
-    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached."""
+    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached.
+
+    The first `fixed` components stay as they are.
+    """
     if order not in _ORDERS:
         raise unknown_name("order", order, _ORDERS)
     with Workers(count_workers(n_jobs)) as workers:
-        run = _Run(problem, data, start, workers)
+        run = _Run(problem, data, start, workers, fixed)
         iterations = run.accelerated(max_iter, order) if accelerate else _ORDERS[order](run, max_iter)
         with nullcontext() if callbacks else single_threaded_blas():
             return _iterate(run, _limited(iterations), tol, tuner, callbacks)

@@ -86,8 +86,12 @@ class HardCodes(_Hard):
         return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.basis_floor),)
 
     def finish(self, factors: Factors, s: Array | None) -> Factors:
-        """Rows of ``H`` with norm one, points by their weights (rows of components without points stay 0)."""
+        """Rows of ``H`` with norm one, points by their weights (rows of components without points stay 0).
+
+        Not those of components that are held fixed.
+        """
         norm = _norms(factors.H if s is None else factors.H * np.sqrt(s), 1)
+        norm[: self.facts.fixed] = 1
         W, H = factors.W * norm, factors.H / norm[:, None]
         return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
 

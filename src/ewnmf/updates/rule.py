@@ -52,6 +52,14 @@ class Factors(NamedTuple):
         """The basis (M x K)."""
         return self.basis[0]
 
+    def holding(self, fixed: Array | None) -> Factors:
+        """The same with `fixed` (k x M) as the first components."""
+        if fixed is None:
+            return self
+        W = self.W.copy(order="F")
+        W[:, : len(fixed)] = fixed.T
+        return self._replace(basis=(W, *self.basis[1:]))
+
 
 @dataclass(frozen=True)
 class Facts:
@@ -70,6 +78,8 @@ class Facts:
     """Whether entries have prior weights: then a rule for weights is needed under every weighting."""
     mean_weight: float = 1.0
     """Of an entry, for a point of weight 1."""
+    fixed: int = 0
+    """How many components, the first ones, stay as they are."""
     gram: Callable[[], Array] | None = None
     """Gives ``X'X`` (N x N)."""
 
@@ -131,6 +141,13 @@ class Rule:
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """The new basis from the sums over all points."""
         raise NotImplementedError
+
+    def move_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """`step_basis`, but for the components that stay as they are."""
+        moved, held = self.step_basis(basis, stats), self.facts.fixed
+        if held:
+            moved[0][:, :held] = basis[0][:, :held]
+        return moved
 
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The new combinations (b x K) of a block."""

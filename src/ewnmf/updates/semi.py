@@ -66,12 +66,13 @@ class SemiPlain(Rule):
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Least squares, as a correction of the old basis: where ``HH'`` is singular nothing is known, and it stays."""
         XH, HH = (part.astype(np.float64, copy=False) for part in stats)
-        W = basis[0].astype(np.float64, copy=False)
-        size = np.sqrt(np.diag(HH))
+        W, free = basis[0].astype(np.float64), slice(self.facts.fixed, None)
+        size = np.sqrt(np.diag(HH))[free]
         size = np.where(size > 0, size, 1)
-        inverse = np.linalg.pinv(HH / np.outer(size, size), rcond=1e-10, hermitian=True) / np.outer(size, size)
-        moved = W + product(XH - product(W, HH), inverse)
-        return (np.asfortranarray(moved, dtype=basis[0].dtype),)
+        scale = np.outer(size, size)
+        inverse = np.linalg.pinv(HH[free, free] / scale, rcond=1e-10, hermitian=True) / scale
+        W[:, free] += product((XH - product(W, HH))[:, free], inverse)
+        return (np.asfortranarray(W, dtype=basis[0].dtype),)
 
 
 class SemiWeighted(Rule):
@@ -98,15 +99,22 @@ class SemiWeighted(Rule):
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Exact minimisers of the weighted squares plus the proximal term, row by row."""
-        W, (XH, triangles) = basis[0], stats
-        n_components = W.shape[1]
-        k, l = np.triu_indices(n_components)
-        systems = np.empty((W.shape[0], n_components, n_components))
+        W, (XH, triangles), held = basis[0], stats, self.facts.fixed
+        n_free = W.shape[1] - held
+        if n_free == 0:
+            return basis
+        k, l = np.triu_indices(W.shape[1])
+        systems = np.empty((W.shape[0], W.shape[1], W.shape[1]))
         systems[:, k, l] = systems[:, l, k] = triangles
+        right = XH[:, held:] - np.einsum("ikl,il->ik", systems[:, held:, :held], W[:, :held]) if held else XH
+        systems = systems[:, held:, held:]
         trace = np.trace(systems, axis1=1, axis2=2)
-        rho = self.ridge * trace / n_components
-        diagonal = np.arange(n_components)
+        rho = self.ridge * trace / n_free
+        diagonal = np.arange(n_free)
         known = trace > 0
         systems[:, diagonal, diagonal] += np.where(known, rho, 1.0)[:, None]
-        right = np.where(known[:, None], XH + rho[:, None] * W, W)
-        return (np.asfortranarray(np.linalg.solve(systems, right[:, :, None])[:, :, 0], dtype=W.dtype),)
+        free = W[:, held:]
+        right = np.where(known[:, None], right + rho[:, None] * free, free)
+        moved = W.copy(order="F")
+        moved[:, held:] = np.linalg.solve(systems, right[:, :, None])[:, :, 0]
+        return (moved,)
