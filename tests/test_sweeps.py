@@ -76,7 +76,7 @@ def _same_sweep(mine: Swept, theirs: Swept, tolerance: float) -> None:
     for one, other in zip(mine.stats, theirs.stats, strict=True):
         _near(one, other, tolerance, scale)
     # The objective of an exact fit is rounding.
-    _near(mine.measure, theirs.measure, tolerance, 1e-16)
+    _near(mine.measure, theirs.measure, tolerance, tolerance**2)
 
 
 @given(**kinds)
@@ -107,7 +107,7 @@ def test_measure(**kind: Any) -> None:
     made = Made(kind.pop("loss"), kind.pop("weighting"), kind.pop("shape"), **kind)
     weighting = made.reference.problem.weighting
     mine, theirs = (k.measure(made.block, made.H, (made.W,), weighting) for k in (made.fused, made.reference))
-    _near(mine, theirs, made.tolerance, 1e-16)
+    _near(mine, theirs, made.tolerance, made.tolerance**2)
 
 
 @given(**{**kinds, "shape": st.tuples(st.sampled_from([8, 16, 64]), st.integers(1, 70), st.integers(1, 9))})
