@@ -14,6 +14,7 @@ from ewnmf._fused import FusedKernel, kernel_for
 from ewnmf.blocks import Dense
 from ewnmf.kernels import Kernel, Swept
 from ewnmf.problem import Problem
+from ewnmf.updates.multiplicative import Multiplicative
 from ewnmf.updates.rule import Block
 
 numba = pytest.importorskip("numba")
@@ -47,7 +48,7 @@ class Made:
         self.W, self.before = (np.asfortranarray(rng.random((m, K)) + 0.1, dtype=dtype) for _ in range(2))
         self.H = np.asfortranarray(rng.random((K, n)) + 0.1, dtype=dtype)
         problem, data = Problem(loss, models.NMF(), weighting), Dense(self.block.X)
-        self.fused = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+        self.fused = kernel_for(problem, Multiplicative(loss, data.facts(problem)), data.tiny)
         assert isinstance(self.fused, FusedKernel)
         assert self.fused._compiles(weighting)
         self.reference = Kernel(problem, self.fused.rule, self.fused.tiny)

@@ -9,7 +9,7 @@ from typing import ClassVar
 from ewnmf.losses import Euclidean, Loss
 from ewnmf.naming import unknown_name
 from ewnmf.updates import convex, orthogonal, semi
-from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.multiplicative import Multiplicative, PlainMultiplicative
 from ewnmf.updates.rule import Facts, Rule
 from ewnmf.weights import Weighting
 
@@ -52,8 +52,9 @@ class NMF(Model):
     order: ClassVar[str] = "codes-first"
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
-        """Multiplicative updates."""
-        return Multiplicative(loss, facts)
+        """Multiplicative updates, in fewer products for squared errors without weights."""
+        plain = isinstance(loss, Euclidean) and not weighting.weighted
+        return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
 
 @dataclass(frozen=True)
