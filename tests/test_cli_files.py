@@ -75,6 +75,11 @@ def python_m(*arguments: Any, **options: Any) -> Any:
     return subprocess.run(command, capture_output=True, check=False, timeout=300, **options)
 
 
+def _complaints(done: Any) -> list[bytes]:
+    """What a command said on standard error, but for the absence of Numba, which it may say."""
+    return [line for line in done.stderr.splitlines() if b"numba is not installed" not in line]
+
+
 @pytest.mark.parametrize(
     ("kind", "suffix"),
     [
@@ -91,7 +96,7 @@ def python_m(*arguments: Any, **options: Any) -> Any:
 )
 def test_round_trip_through_the_command(valid, run, tmp_path, kind, suffix):
     done = python_m("fit", valid[kind], *QUICK, "-o", tmp_path / "out", "--json")
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, _complaints(done)) == (0, [])
     summary = json.loads(done.stdout)
     assert summary == json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     X = IMAGES.reshape(5, -1).astype(float) if kind == "images" else VALUES
@@ -105,7 +110,7 @@ def test_round_trip_through_the_command(valid, run, tmp_path, kind, suffix):
 
 def test_pipes(valid, tmp_path):
     done = python_m("fit", "-", *QUICK, "-o", tmp_path / "out", "-q", input=valid["csv"].read_bytes())
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert (done.returncode, done.stdout, _complaints(done)) == (0, b"", [])
     done = python_m("weights", tmp_path / "out" / "model.ewnmf", "-", "--from", "npy", input=valid["npy"].read_bytes())
     (tmp_path / "weights.csv").write_bytes(done.stdout)
     np.testing.assert_array_equal(numbers(tmp_path / "weights.csv"), model().weights(VALUES))

@@ -96,7 +96,7 @@ def test_missing_data_is_refused_before_anything_runs(capsys, out, tmp_path):
         f"ewnmf: the data set 'umist' is neither in {tmp_path} nor in {tmp_path / 'raw'}; set EWNMF_DATA (or --data) "
         "to the folder that has it, or add --download.\n"
     )
-    assert list(out.iterdir()) == []
+    assert not out.exists()
 
 
 def test_a_folder_that_cannot_be_written_is_refused(capsys, tmp_path):
@@ -173,7 +173,6 @@ def test_the_list_counts_runs_and_what_is_stored(capsys, out, runs):
     assert counts["fig2"] == (30, 12)
     assert counts["table2"] == (390, 0)
     assert counts["together"] == (len(planned(["all"])), 12)
-    assert not (out.parent / "reproduction2").exists()
     assert said(capsys, "--list", "fig2", "--quick", "--out", out / "none")[1].splitlines()[1].split()[:3] == [
         "fig2",
         "9",

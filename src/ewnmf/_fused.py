@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from ewnmf import losses
-from ewnmf.kernels import Kernel, Measure, Seen, Swept
+from ewnmf.kernels import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
 from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
@@ -120,8 +120,20 @@ class FusedKernel(Kernel):
             return super().measure(block, H, basis, weighting)
         return self.sweep_codes_first(block, H, basis, None, weighting).measure
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Entropy weights of the multiplicative rule; a penalty on codes needs the factor that is not kept."""
+        weighting, dtype = self.problem.weighting, np.float64
+        return self._compiles(weighting) and isinstance(weighting, Entropy) and len(self._bounds(dtype)) == 2
+
     def sweep_components_first(
-        self, block: Block, H: Array, basis: Basis, shared: Any, before: tuple[Basis, Weighting]
+        self,
+        block: Block,
+        H: Array,
+        basis: Basis,
+        shared: Any,
+        before: tuple[Basis, Weighting],
+        kept: Kept | None = None,
     ) -> Swept:
         """H under the weights before, then T, then the sums, wholly compiled for the multiplicative rule."""
         weighting = self.problem.weighting
@@ -130,10 +142,13 @@ class FusedKernel(Kernel):
         call = self._call(block, H, basis)
         given, how = self._given(block, weighting), self._how(weighting, H.dtype)
         given_before, how_before = self._given(block, before[1]), self._how(before[1], H.dtype)
+        room = block.X.T[:0] if kept is None else kept.weights.T
+        if kept is not None and kept.there:
+            given_before = (*given_before[:3], room)
         Wt_before = np.ascontiguousarray(before[0][0].T)
         _sweeps().sweep_components_first(
             call.gemm, given_before, given, _prior(block), how_before, how, call.codes, Wt_before, call.Wt,
-            call.bounds, call.buffers, call.new, call.S, call.seen,
+            call.bounds, call.buffers, call.new, call.S, call.seen, room,
         )  # fmt: skip
         return call.swept(block, weighting)
 

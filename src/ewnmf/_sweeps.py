@@ -243,9 +243,9 @@ def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, s
 
 @njit(**ENTRY)
 def sweep_components_first(
-    gemm, before, given, P, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen
+    gemm, before, given, P, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen, room
 ):
-    """H under the weights of the factors before the basis moved, then T, then the sums."""
+    """H under the weights of the factors before the basis moved, then T (kept in `room`, if any), then the sums."""
     A, Y, NP, O, scaled, rows, factors = buffers
     X, s, loss = given[0], given[1], how[0]
     for top in range(0, X.shape[0], GROUP):
@@ -262,6 +262,9 @@ def sweep_components_first(
             product(gemm, new[at:to], Wt, Y)
             _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows)
             _add_penalty(new[at:to], bounds, s[at:to], seen[0][at:to], seen[1][at:to])
+            if room.size > 0:
+                for r in range(to - at):
+                    copy_row(_weights_row(loss, A[r], pulls[r, X.shape[1] :]), room[at + r])
             _scale_codes(new[at:to], factors, scaled[at - top : to - top])
         add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
 

@@ -12,7 +12,7 @@ from ewnmf.problem import Problem
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Stats, Terms, product
 from ewnmf.weights import Weighting
 
-__all__ = ["Kernel", "Measure", "Seen", "Swept"]
+__all__ = ["Kept", "Kernel", "Measure", "Seen", "Swept"]
 
 Float64 = NDArray[np.float64]
 _NOTHING: Array = np.empty(0)
@@ -50,6 +50,13 @@ class Swept(NamedTuple):
     H: Array
     stats: Stats
     measure: Measure
+
+
+class Kept(NamedTuple):
+    """Room for the weights of a block (M x b), each point's up to a factor, and whether the last sweep left them."""
+
+    weights: Array
+    there: bool
 
 
 @dataclass(frozen=True)
@@ -104,8 +111,19 @@ class Kernel:
             return Terms(A, _NOTHING, _NOTHING)
         return self.pulls(block, self.reconstruct(basis, H), A, before)
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether `sweep_components_first` makes use of weights that the last sweep kept."""
+        return False
+
     def sweep_components_first(
-        self, block: Block, H: Array, basis: Basis, shared: Any, before: tuple[Basis, Weighting]
+        self,
+        block: Block,
+        H: Array,
+        basis: Basis,
+        shared: Any,
+        before: tuple[Basis, Weighting],
+        kept: Kept | None = None,
     ) -> Swept:
         """H under the weights of the factors `before` the basis moved, then T, then the sums: W, H, T."""
         terms = self.terms(block, H, basis, self.weigh(block, H, *before))

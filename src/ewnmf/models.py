@@ -9,7 +9,7 @@ from typing import ClassVar
 from ewnmf.losses import Euclidean, Loss
 from ewnmf.naming import unknown_name
 from ewnmf.updates import convex, orthogonal, semi
-from ewnmf.updates.multiplicative import Multiplicative, Penalised
+from ewnmf.updates.multiplicative import Multiplicative, Penalised, PlainMultiplicative
 from ewnmf.updates.rule import Facts, Rule
 from ewnmf.weights import Weighting
 
@@ -103,10 +103,11 @@ class NMF(Model):
             raise _refusal(loss, part, why, "l1_ratio=1, or loss='euclidean' or 'kullback-leibler'")
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
-        """Multiplicative updates."""
-        if not self.penalised:
-            return Multiplicative(loss, facts)
-        return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
+        """Multiplicative updates, in fewer products for squared errors without weights and penalties."""
+        if self.penalised:
+            return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
+        plain = isinstance(loss, Euclidean) and not weighting.weighted and not facts.priors
+        return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
 
 @dataclass(frozen=True)

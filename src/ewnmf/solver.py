@@ -12,7 +12,7 @@ import numpy as np
 
 from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense, add_arrays
-from ewnmf.kernels import Measure, Swept
+from ewnmf.kernels import Kept, Measure, Swept
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
@@ -79,6 +79,10 @@ class Interrupted(KeyboardInterrupt):
         self.solution = solution
 
 
+_KEPT_BYTES = 1 << 25
+"""Weights of all points are kept from sweep to sweep up to this size; recomputed, they are the same to the bit."""
+
+
 class _Run:
     """The sweeps of one run over one data set."""
 
@@ -103,11 +107,11 @@ class _Run:
     def factors(self) -> Factors:
         return Factors(self.basis, self.H, self.U)
 
-    def sweep(self, work: Callable[[Block, Array], Swept]) -> tuple[Array, Stats, Measure]:
-        """`work` on the codes of every block: all codes, summed statistics, summed measure."""
+    def sweep(self, work: Callable[[Block, Array, slice], Swept]) -> tuple[Array, Stats, Measure]:
+        """`work` on every block, its codes and its place: all codes, summed statistics, summed measure."""
         H, stats, measure = np.empty_like(self.H, order="F"), None, Measure()
         with single_threaded_blas():
-            swept = self.data.map(lambda block, cut: work(block, self.H[:, cut]), self.workers, self.cuts)
+            swept = self.data.map(lambda block, cut: work(block, self.H[:, cut], cut), self.workers, self.cuts)
             for cut, answer in zip(self.cuts, swept, strict=True):
                 H[:, cut] = answer.H
                 stats = add_arrays(stats, answer.stats)
@@ -119,7 +123,7 @@ class _Run:
         """The sums at the start, under the weights of the first round."""
         weighting = self.weighting.start()
 
-        def work(block: Block, H: Array) -> Swept:
+        def work(block: Block, H: Array, cut: slice) -> Swept:
             terms = self.kernel.terms(block, H, self.basis, self.kernel.weigh(block, H, self.basis, weighting))
             return Swept(H, self.kernel.rule.stats(block, H, self.basis, terms), Measure())
 
@@ -128,7 +132,7 @@ class _Run:
     def measure(self) -> Measure:
         """The objective of the factors as they are."""
 
-        def work(block: Block, H: Array) -> Swept:
+        def work(block: Block, H: Array, cut: slice) -> Swept:
             return Swept(H, (), self.kernel.measure(block, H, self.basis, self.weighting))
 
         return self._with_penalty(self.sweep(work)[2])
@@ -170,14 +174,24 @@ class _Run:
     def components_first(self, max_iter: int) -> Iterator[tuple[Factors, Measure]]:
         """W, H, T with uniform weights in the first round: the authors' program."""
         stats, before = self.start_sums(), (self.basis, self.weighting.start())
-        for _ in range(max_iter):
+        T = self._room_for_weights()
+        for number in range(max_iter):
             self.move_basis(stats)
             basis, shared, last, kernel = self.basis, self.shared(stats), before, self.kernel
-            self.H, stats, measure = self.sweep(
-                lambda block, H: kernel.sweep_components_first(block, H, basis, shared, last)  # noqa: B023
-            )
+
+            def work(block: Block, H: Array, cut: slice) -> Swept:
+                kept = None if T is None else Kept(T[:, cut], number > 0)  # noqa: B023
+                return kernel.sweep_components_first(block, H, basis, shared, last, kept)  # noqa: B023
+
+            self.H, stats, measure = self.sweep(work)
             before = (self.basis, self.weighting)
             yield self.factors(), self._with_penalty(measure)
+
+    def _room_for_weights(self) -> Array | None:
+        """Where weights stay for the next sweep (M x N), if the kernel can use them and they are not too large."""
+        shape = self.data.X.shape
+        small = shape[0] * shape[1] * self.H.dtype.itemsize <= _KEPT_BYTES
+        return np.empty(shape, self.H.dtype, order="F") if small and self.kernel.keeps_weights else None
 
     def codes_first(self, max_iter: int) -> Iterator[tuple[Factors, Measure]]:
         """T, H, W with uniform weights in the first round; an iteration is measured by the sweep after it."""
@@ -186,7 +200,7 @@ class _Run:
         for number in range(max_iter):
             basis, shared, at, kernel = self.basis, self.shared(stats), weighting, self.kernel
             H, stats, measure = self.sweep(
-                lambda block, H: kernel.sweep_codes_first(block, H, basis, shared, at)  # noqa: B023
+                lambda block, H, _: kernel.sweep_codes_first(block, H, basis, shared, at)  # noqa: B023
             )
             if number > 0:
                 yield self.factors(), self._with_penalty(measure)
@@ -207,9 +221,9 @@ class _Run:
             self.move_basis(self.start_sums())
         reached, momentum, last = self.factors(), 1.0, math.inf
         for number in range(max_iter):
-            basis, at, kernel = self.basis, weighting, self.kernel
+            basis, shared, at, kernel = self.basis, self.shared(()), weighting, self.kernel
             H, stats, measure = self.sweep(
-                lambda block, H: kernel.sweep_codes_first(block, H, basis, None, at)  # noqa: B023
+                lambda block, H, _: kernel.sweep_codes_first(block, H, basis, shared, at)  # noqa: B023
             )
             measure = self._with_penalty(measure)
             if number > 0 and not measure.E <= last:

@@ -16,6 +16,7 @@ from joblib import cpu_count
 from ewnmf.cli.progress import duration, watching
 from ewnmf.experiments import plan
 from ewnmf.experiments.cost import Estimator
+from ewnmf.experiments.data import check_available
 from ewnmf.experiments.plan import Limits, planned
 from ewnmf.experiments.runner import Outcome, missing, run
 from ewnmf.experiments.spec import Spec
@@ -73,15 +74,13 @@ def _check(specs: Sequence[Spec], out: Path, home: str | None, *, download: bool
     """Refuse before the first run what would fail after the last."""
     if drawn:
         _check_drawing()
+    for dataset in dict.fromkeys(spec.dataset for spec in specs):
+        check_available(dataset, home, download=download)
     try:
         out.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=out).close()
     except OSError as error:
         raise OSError(f"--out {out} cannot be written ({error.strerror}); name another folder.") from error
-    from ewnmf.experiments.data import check_available
-
-    for dataset in dict.fromkeys(spec.dataset for spec in specs):
-        check_available(dataset, home, download=download)
 
 
 def _check_drawing() -> None:

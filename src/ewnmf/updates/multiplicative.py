@@ -9,7 +9,7 @@ import numpy as np
 from ewnmf.losses import Loss
 from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 
-__all__ = ["Multiplicative", "Penalised", "Penalty"]
+__all__ = ["Multiplicative", "Penalised", "Penalty", "PlainMultiplicative"]
 
 
 class Multiplicative(Rule):
@@ -88,3 +88,37 @@ class Penalised(Multiplicative):
     def penalty_basis(self, basis: Basis) -> float:
         """The part of the cost that belongs to the basis."""
         return float(self.on_basis.of(basis[0]))
+
+
+class PlainMultiplicative(Rule):
+    """The same for squared errors without weights: ``H *= W'X / (W'W)H`` and ``W *= XH' / W(HH')``, Eq. (7), (8).
+
+    Half the products of the weighted rule: ``Y`` is needed for the objective alone.
+    """
+
+    needs_pulls = False
+
+    def shared(self, basis: Basis, stats: Stats) -> Array:
+        """``W'W`` (K x K)."""
+        W = basis[0]
+        gram: Array = W.T @ W
+        return gram
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """Eq. (8)."""
+        ratio = self.loss.factor(product(basis[0].T, block.X), product(shared, H))
+        return multiply(H, ratio, self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
+        """``XH'`` (M x K) and ``HH'`` (K x K), the points weighted."""
+        weighted = weighed(H, block.s)
+        return product(block.X, weighted.T), product(H, weighted.T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Eq. (7)."""
+        W, (num, gram) = basis[0], stats
+        return (multiply(W, self.loss.factor(num, product(W, gram)), self.basis_floor),)
+
+    def encoder(self) -> Rule:
+        """The weighted rule, whose encoding is compiled."""
+        return Multiplicative(self.loss, self.facts)
