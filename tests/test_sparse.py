@@ -63,7 +63,7 @@ def test_sparse_equals_dense(case: dict[str, Any], order: str, X: np.ndarray) ->
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
     data = storage(sparse.csr_array(X).T)
     problem = Problem(losses.Euclidean(), models.NMF(), weights.Entropy(1.0))
-    heard, rows = data.loud(problem)
+    heard, rows = data.loud(problem, np.zeros(data.X.shape[0], dtype=bool))
     assert isinstance(data, Sparse)
     assert rows is not None
     assert (heard.silent, heard.X.shape) == (3, (27, 50))

@@ -170,7 +170,6 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
             for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
                 rng = np.random.default_rng(seed)
                 start = start_by_point(problem, counted, n_components, self.init, starts, rng)
-                start = start.holding(fixed)
                 watching = tasks.start(self._attributes_at)
                 solution = run(
                     problem,
@@ -178,7 +177,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                     start,
                     replace(settings, callbacks=[*settings.callbacks, *watching]),
                     tune=tune and best is None,
-                    fixed=0 if fixed is None else len(fixed),
+                    fixed=fixed,
                 )
                 tasks.end_start()
                 problem = solution.problem

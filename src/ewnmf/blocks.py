@@ -115,8 +115,11 @@ class Dense:
         """``X'X`` (N x N)."""
         return product(self.X.T, self.X)
 
-    def loud(self, problem: Problem) -> tuple[Dense, Array | None]:
-        """The data without attributes that are zero in every point, and which attributes those are not."""
+    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
+        """The data without attributes that are zero in every point, and which attributes those are not.
+
+        Attributes where `needed` is True stay in any case.
+        """
         return self, None
 
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
@@ -144,14 +147,14 @@ class Sparse(Dense):
         dense: Array = (self.X.T @ self.X).toarray(order="F")
         return dense
 
-    def loud(self, problem: Problem) -> tuple[Dense, Array | None]:
+    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """Attributes that are zero in every point have a closed form: see `Block.silent`.
 
         Not where they have priors of their own and share the weights of a point with the others.
         """
         if self.P is not None and problem.weighting.shared:
             return self, None
-        heard = np.zeros(self.X.shape[0], dtype=bool)
+        heard = needed.copy()
         heard[self.X.indices[self.X.data != 0]] = True
         if heard.all() or not heard.any() or not problem.loss.silent_zeros:
             return self, None

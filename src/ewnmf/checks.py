@@ -191,10 +191,10 @@ def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, si
     return F
 
 
-def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array | None:
-    """Components that stay as they are (k x m), at most `n_components` of them; None where there are none."""
+def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array:
+    """Components that stay as they are (k x m), at most `n_components` of them."""
     if fixed is None:
-        return None
+        return np.empty((0, X.shape[1]), X.dtype)
     why = problem.model.refuses_fixed()
     if why is not None:
         raise ValueError(f"fixed_components was given, but {why}.")
@@ -217,7 +217,7 @@ def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) ->
             f"fixed_components has negative values, the smallest {F.min():.6g}; give values of at least 0, or use "
             "SemiNMF."
         )
-    return F if len(F) else None
+    return F
 
 
 def check_components(components: object) -> Array | None:

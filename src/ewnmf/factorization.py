@@ -130,14 +130,12 @@ class Settings:
         checks.check_tol(self.tol)
 
 
-def run(
-    problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool, fixed: int = 0
-) -> Solution:
-    """One run of the core on points that all count, the first `fixed` components held as they are.
+def run(problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool, fixed: Array) -> Solution:
+    """One run of the core on points that all count, with `fixed` (k x m) as its first components.
 
     With `tune` gamma is settled during its first part.
     """
-    data = points.data
+    data, start = points.data, start.holding(fixed)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
@@ -146,8 +144,8 @@ def run(
     tuner = None
     if tune:
         tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
-    heard, rows = (data, None) if fixed else data.loud(problem)
-    whole = partial(_expanded, rows=rows, n_attributes=data.X.shape[0], unseen=points.unseen_attributes, fixed=fixed)
+    heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
+    whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
         solution = solve(
@@ -161,7 +159,7 @@ def run(
             n_jobs=settings.n_jobs,
             tuner=tuner,
             callbacks=watched,
-            fixed=fixed,
+            fixed=len(fixed),
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
@@ -174,17 +172,18 @@ def _restricted(start: Factors, rows: Array | None) -> Factors:
     return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
 
 
-def _expanded(factors: Factors, rows: Array | None, n_attributes: int, unseen: Array, fixed: int) -> Factors:
-    """The factors for all attributes: zero where the data is, and where nothing of it was observed."""
-    if rows is None and unseen.size == 0:
+def _expanded(factors: Factors, rows: Array | None, unseen: Array, fixed: Array) -> Factors:
+    """The factors for all attributes: zero where the data is, and where nothing of it was observed, but for `fixed`."""
+    if rows is None and unseen.size == 0 and len(fixed) == 0:
         return factors
     if rows is None:
         W = factors.W.copy(order="F")
     else:
-        W = np.zeros((n_attributes, factors.W.shape[1]), dtype=factors.W.dtype, order="F")
+        W = np.zeros((fixed.shape[1], factors.W.shape[1]), dtype=factors.W.dtype, order="F")
         W[rows] = factors.W
     if factors.U is None:
-        W[unseen, fixed:] = 0
+        W[unseen] = 0
+        W[:, : len(fixed)] = fixed.T
     return factors._replace(basis=(W, *factors.basis[1:]))
 
 
@@ -280,12 +279,10 @@ def factorize(
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
-    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng)).holding(held)
+    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng))
     tune = given is None and isinstance(problem.weighting, Entropy)
     try:
-        return Factorization.of(
-            run(problem, counted, start, settings, tune=tune, fixed=0 if held is None else len(held)), points
-        )
+        return Factorization.of(run(problem, counted, start, settings, tune=tune, fixed=held), points)
     except Interrupted as interrupt:
         interrupt.solution = Factorization.of(interrupt.solution, points)
         raise

@@ -73,12 +73,14 @@ class HardCodes(_Hard):
     """
 
     def prepare(self, start: Factors) -> Factors:
-        """One component for every point."""
-        return start._replace(H=_largest(start.H, 0))
+        """One component for every point; fixed components are worked with above the floor, as all others are."""
+        W, held = start.W.copy(order="F"), slice(self.facts.fixed)
+        W[:, held] = np.maximum(W[:, held], self.basis_floor)
+        return start._replace(basis=(W,), H=_largest(start.H, 0))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
-        return _choose(self._fit_codes(block, basis[0], terms.A), axis=0)
+        return _choose(self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A), axis=0)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Every component refitted to its points, and kept where it has none."""

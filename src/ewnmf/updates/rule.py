@@ -52,9 +52,9 @@ class Factors(NamedTuple):
         """The basis (M x K)."""
         return self.basis[0]
 
-    def holding(self, fixed: Array | None) -> Factors:
+    def holding(self, fixed: Array) -> Factors:
         """The same with `fixed` (k x M) as the first components."""
-        if fixed is None:
+        if len(fixed) == 0:
             return self
         W = self.W.copy(order="F")
         W[:, : len(fixed)] = fixed.T
