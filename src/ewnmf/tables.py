@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numbers
 from typing import Any
+
+import numpy as np
 
 __all__ = ["numeric_table"]
 
@@ -12,12 +15,12 @@ def numeric_table(X: Any) -> Any:
 
     Integer, boolean and decimal columns become floats. Text, categories, dates and the like are refused.
     """
-    module = type(X).__module__.partition(".")[0]
-    if module == "pandas" and hasattr(X, "dtypes") and hasattr(X, "columns"):
-        return _of_pandas(X)
-    if module == "polars" and hasattr(X, "schema"):
+    kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+    if kind == "polars.LazyFrame":
+        raise TypeError("X is a polars LazyFrame, and its values are needed; give X.collect().")
+    if kind == "polars.DataFrame":
         return _of_polars(X)
-    return X
+    return _of_pandas(X) if kind == "pandas.DataFrame" else X
 
 
 def _refusal(column: Any, kind: str) -> ValueError:
@@ -28,36 +31,35 @@ def _refusal(column: Any, kind: str) -> ValueError:
 
 
 def _of_pandas(X: Any) -> Any:
-    import numpy as np
+    import pandas as pd
     from pandas.api import types
 
     kinds = list(X.dtypes)
     if all(isinstance(kind, np.dtype) and kind.kind == "f" for kind in kinds):
         return X
-    changed = {}
-    for position, (name, kind) in enumerate(zip(X.columns, kinds, strict=True)):
-        column = X.iloc[:, position]
+    for name, kind in zip(X.columns, kinds, strict=True):
         if types.is_complex_dtype(kind):
             raise ValueError(f"Complex data not supported: X has the column {name!r} of type {kind}.")
-        if kind == object:
-            changed[position] = _of_objects(column, name)
-        elif not types.is_numeric_dtype(kind):
+        if not any(known(kind) for known in (types.is_numeric_dtype, types.is_bool_dtype, types.is_object_dtype)):
             raise _refusal(name, str(kind))
-        elif hasattr(column, "sparse"):
-            changed[position] = column.sparse.to_dense().to_numpy(dtype=np.float64)
-        else:
-            wanted = np.float32 if str(kind).lower() in ("float32", "float[pyarrow]") else np.float64
-            changed[position] = column.to_numpy(dtype=wanted, na_value=np.nan)
-    frame = type(X)(changed, index=X.index)
-    frame.columns = X.columns
-    return frame
+    if all(isinstance(kind, pd.SparseDtype) and kind.fill_value == 0 for kind in kinds):
+        return X
+    floats = {position: _floats(X.iloc[:, position], name) for position, name in enumerate(X.columns)}
+    return pd.DataFrame(floats, index=X.index).set_axis(X.columns, axis=1)
+
+
+def _floats(column: Any, name: Any) -> Any:
+    """The values of a pandas column."""
+    if column.dtype.kind == "O" and isinstance(column.dtype, np.dtype):
+        return _of_objects(column, name)
+    if hasattr(column, "sparse"):
+        column = column.sparse.to_dense()
+    single = str(column.dtype).lower() in ("float32", "float[pyarrow]")
+    return column.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
 
 
 def _of_objects(column: Any, name: Any) -> Any:
     """Numbers that are stored as objects, None and NA among them."""
-    import numbers
-
-    import numpy as np
     import pandas as pd
 
     missing = pd.isna(column).to_numpy()
