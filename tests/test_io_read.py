@@ -254,7 +254,7 @@ def test_text_that_is_refused(file, content, layout, message):
     [
         ("t.xyz", b"1", "has a suffix that is not known (.xyz); use one of .csv"),
         ("t", b"1", "has a suffix that is not known (none)"),
-        ("t.npy.gz", gzip.compress(b"x"), "is compressed, which is not read for npy"),
+        ("t.npy.gz", gzip.compress(b"x", mtime=0), "is compressed, which is not read for npy"),
         ("t.csv.gz", b"plain", "cannot be read as csv: Not a gzipped file"),
         ("t.npy", b"PK\3\4", "is no .npy file: it holds several arrays; say --from npz"),
         ("t.npz", b"no zip", "is no .npz file, or a damaged one"),
