@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 from scipy import sparse
 
-from ewnmf.datasets import scale_points
+from ewnmf.datasets import scale_points, unscale_points
 
 finite_tables = arrays(
     np.float64,
@@ -89,6 +89,23 @@ def test_stored_zeros_and_duplicates_are_what_they_mean():
     np.testing.assert_array_equal(scale_points(X).toarray(), scale_points(X.toarray()))
 
 
+def test_missing_values_stay_missing_and_count_nowhere():
+    X = np.array([[1.0, np.nan, 5.0, 2.0], [np.nan, np.nan, np.nan, np.nan], [np.nan, 3.0, 3.0, 3.0]])
+    scaled = scale_points(X)
+    np.testing.assert_array_equal(scaled, [[0, np.nan, 1, 0.25], [np.nan] * 4, [np.nan, 0, 0, 0]])
+    assert scale_points(X.astype(np.float32)).dtype == np.float32
+    np.testing.assert_array_equal(unscale_points(scaled, X), X)
+    filled = np.where(np.isnan(scaled), 0.5, scaled)
+    np.testing.assert_array_equal(unscale_points(filled, X), [[1, 3, 5, 2], [0.5] * 4, [3.5, 3, 3, 3]])
+
+
+@given(finite_tables)
+def test_unscaled_points_are_the_points(X):
+    size = np.abs(X).max(axis=1, keepdims=True)
+    back = unscale_points(scale_points(X), X)
+    assert np.all(np.abs(back - X) <= 4 * np.finfo(X.dtype).eps * size + 4 * np.finfo(X.dtype).smallest_subnormal)
+
+
 def test_a_full_row_may_be_negative_and_one_with_zeros_may_not():
     full = sparse.csr_matrix(np.array([[-1.0, 1.0], [0.0, 2.0]]))
     np.testing.assert_array_equal(scale_points(full).toarray(), [[0, 1], [0, 1]])
@@ -105,9 +122,8 @@ def test_a_full_row_may_be_negative_and_one_with_zeros_may_not():
         (np.ones((0, 3)), r"X has shape \(0, 3\)"),
         ([["a", "b"]], "X has type <U1; give real numbers"),
         ([[1j]], "X has type complex128; give real numbers"),
-        ([[1.0, np.nan]], "X contains NaN or infinite values"),
-        ([[1.0, np.inf]], "X contains NaN or infinite values"),
-        (sparse.csr_matrix([[1.0, np.nan]]), "X contains NaN or infinite values"),
+        ([[1.0, np.inf]], "X contains infinite values; replace them first, by NaN"),
+        (sparse.csr_matrix([[1.0, np.nan]]), "X is sparse and contains NaN or infinite values"),
         (sparse.csr_matrix((0, 3)), r"X is sparse of type float64 and shape \(0, 3\)"),
         (sparse.csr_matrix([[1j]]), "X is sparse of type complex128"),
     ],

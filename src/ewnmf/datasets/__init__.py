@@ -8,7 +8,7 @@ network, and downloads only what is missing.
 from __future__ import annotations
 
 from ewnmf.datasets._fetch import fetch_caltech101, fetch_gtfd, fetch_tdt2, fetch_umist, fetch_yale
-from ewnmf.datasets._scaling import scale_points
+from ewnmf.datasets._scaling import scale_points, unscale_points
 from ewnmf.datasets._synthetic import make_mixed_signals, occlude
 
 __all__ = [
@@ -20,4 +20,5 @@ __all__ = [
     "make_mixed_signals",
     "occlude",
     "scale_points",
+    "unscale_points",
 ]
