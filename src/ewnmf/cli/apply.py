@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
@@ -15,18 +15,25 @@ from numpy.typing import NDArray
 
 from ewnmf.cli.file_options import layout_options, output_options, to_layout
 from ewnmf.cli.report import Report, described, plain
-from ewnmf.datasets import scale_points
+from ewnmf.datasets import scale_points, unscale_points
 from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
 from ewnmf.loading import load_with_note
 from ewnmf.persistence import library_versions
 
-__all__ = ["apply_model", "apply_options"]
+__all__ = ["apply_model", "apply_options", "attribute_names", "filled_points"]
 
 Array = NDArray[Any]
 MODEL_FILE = "model.ewnmf"
-_WORDS = {"transform": "codes", "weights": "weights"}
-Apply = Callable[[Any, Any], Array]
+Apply = Callable[[Any, "Given"], Array]
 Columns = Callable[[Any, Table], tuple[str, ...]]
+
+
+class Given(NamedTuple):
+    """Points for the model (`X`), the same as they are in the file (`values`), and whether that differs by scaling."""
+
+    X: Any
+    values: Any
+    scaled: bool
 
 
 def apply_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -44,8 +51,13 @@ def apply_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("model", type=click.Path(allow_dash=False))(command)
 
 
-def apply_model(command: str, model: str, file: str, options: dict[str, Any], apply: Apply, columns: Columns) -> None:
-    """Read the model and the points, and write ``apply(estimator, X)`` with a name for every column."""
+def apply_model(
+    command: str, model: str, file: str, options: dict[str, Any], apply: Apply, columns: Columns, words: str
+) -> None:
+    """Read the model and the points, and write ``apply(estimator, given)``, which is called `words`.
+
+    `columns` gives a name for every column.
+    """
     output = None if options["output"] in (None, "-") else options["output"]
     if output is None and options["as_json"]:
         raise click.UsageError("--json and the result cannot both go to standard output; name a file with -o.")
@@ -65,7 +77,7 @@ def apply_model(command: str, model: str, file: str, options: dict[str, Any], ap
     n, m = X.shape
     with report.step(command, f"{n} points x {m} attributes"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
-        values = apply(estimator, X)
+        values = apply(estimator, Given(X, table.values, scale))
     texts = {} if table.ids is None else {"id": table.ids}
     result = Result(values, columns(estimator, table), texts)
     if output is None:
@@ -85,7 +97,23 @@ def apply_model(command: str, model: str, file: str, options: dict[str, Any], ap
         "warnings": report.warnings,
         "versions": library_versions(),
     }
-    report.close(plain(summary), [f"{output}: {values.shape[0]} x {values.shape[1]} {_WORDS[command]}"])
+    report.close(plain(summary), [f"{output}: {values.shape[0]} x {values.shape[1]} {words}"])
+
+
+def attribute_names(estimator: Any, table: Table) -> tuple[str, ...]:
+    """The names of the attributes, as the file or the model knows them."""
+    known = table.features if table.features is not None else getattr(estimator, "feature_names_in_", None)
+    return tuple(f"x{j}" for j in range(estimator.n_features_in_)) if known is None else tuple(map(str, known))
+
+
+def filled_points(estimator: Any, given: Given) -> Array:
+    """The file's values, with the model's where they are missing, in the file's unit."""
+    if not isinstance(given.values, np.ndarray):
+        raise ValueError("--fill needs a table with a cell for every entry, and this one is sparse; leave --fill out.")
+    guess = estimator.inverse_transform(estimator.transform(given.X))
+    if given.scaled:
+        guess = unscale_points(guess, given.values)
+    return np.where(np.isnan(given.values), guess, given.values)
 
 
 def _loaded(model: str) -> tuple[Any, dict[str, Any]]:

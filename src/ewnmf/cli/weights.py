@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ewnmf.cli.apply import apply_model, apply_options
+from ewnmf.cli.apply import apply_model, apply_options, attribute_names
 from ewnmf.cli.file_options import EXIT_CODES
 
 __all__ = ["weights"]
@@ -28,8 +28,7 @@ def weights(model: str, file: str, **options: Any) -> None:
     With entropy weights every row sums to one; entries that no combination of components explains get little.
     """
 
-    def names(estimator: Any, table: Any) -> tuple[str, ...]:
-        known = table.features if table.features is not None else getattr(estimator, "feature_names_in_", None)
-        return tuple(f"x{j}" for j in range(estimator.n_features_in_)) if known is None else tuple(map(str, known))
+    def apply(estimator: Any, given: Any) -> Any:
+        return estimator.weights(given.X)
 
-    apply_model("weights", model, file, options, lambda estimator, X: estimator.weights(X), names)
+    apply_model("weights", model, file, options, apply, attribute_names, "weights")
