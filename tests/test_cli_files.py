@@ -18,7 +18,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import ewnmf
-from ewnmf.cli import estimator_options, main
+from ewnmf.cli import estimator_options
 from ewnmf.datasets import scale_points
 from ewnmf.io import Layout, read_table, source
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
@@ -30,19 +30,6 @@ QUICK = ["-k", "2", "--max-iter", "4", "--tol", "0", "--seed", "0"]
 @pytest.fixture(scope="module")
 def valid(tmp_path_factory) -> dict[str, Path]:
     return write_valid(tmp_path_factory.mktemp("valid"))
-
-
-@pytest.fixture
-def run(capsys):
-    """Run the command in this process; it must end with that code."""
-
-    def command(*arguments: Any, code: int = 0) -> Any:
-        ended = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        assert ended == code, said.err
-        return said
-
-    return command
 
 
 @pytest.fixture

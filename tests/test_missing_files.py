@@ -10,26 +10,12 @@ import numpy as np
 import pytest
 
 import ewnmf
-from ewnmf.cli import main
 from ewnmf.datasets import scale_points
 
 rng = np.random.default_rng(0)
 COMPLETE = 10 * rng.random((12, 2)) @ rng.random((2, 6)) + 1
 GAPS = np.where(rng.random(COMPLETE.shape) < 0.25, np.nan, COMPLETE)
 OPTIONS = ["-k", "2", "--max-iter", "30", "--tol", "0", "--seed", "0", "--gamma", "1"]
-
-
-@pytest.fixture
-def run(capsys: Any) -> Any:
-    """Run the command in this process; it must end with that code."""
-
-    def command(*arguments: Any, code: int = 0) -> Any:
-        ended = main([str(argument) for argument in arguments])
-        said = capsys.readouterr()
-        assert ended == code, said.err
-        return said
-
-    return command
 
 
 @pytest.fixture
