@@ -152,6 +152,32 @@ def test_compiled_sweeps_and_encoder_are_the_reference(loss: Any, weighting: Any
         np.testing.assert_allclose(one, other, rtol=1e-8)
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("weighting", WEIGHTINGS)
+@pytest.mark.parametrize("strength", [0.0, 0.02])
+def test_whole_runs_with_gaps_and_weights_are_those_of_the_reference(
+    strength: float, weighting: str, order: str, X: np.ndarray
+) -> None:
+    rng = np.random.default_rng(5)
+    options: dict[str, Any] = {
+        "model": models.NMF(strength, strength / 2, 0.5),
+        "weighting": weighting,
+        "codes": rng.random((20, 4)) + 0.1,
+        "components": rng.random((4, 15)) + 0.1,
+        "mask": rng.random(X.shape) < 0.8,
+        "sample_weight": rng.uniform(0.2, 3, 20),
+        "order": order,
+        "max_iter": 8,
+        **({"gamma": 0.05} if weighting == "entropy" else {}),
+    }
+    compiled = ewnmf.factorize(X, 4, **options)
+    with patch("ewnmf.solver.kernel_for", Kernel):
+        reference = ewnmf.factorize(X, 4, **options)
+    np.testing.assert_allclose(compiled.components, reference.components, rtol=1e-9)
+    np.testing.assert_allclose(compiled.codes, reference.codes, rtol=1e-9)
+    assert compiled.objective == pytest.approx(reference.objective, rel=1e-11)
+
+
 def test_l1_makes_codes_and_components_sparse(X: np.ndarray) -> None:
     shares = []
     for alpha in (0.0, 0.02):

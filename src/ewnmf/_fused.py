@@ -123,8 +123,8 @@ class FusedKernel(Kernel):
     @property
     def keeps_weights(self) -> bool:
         """Entropy weights of the multiplicative rule; a penalty on codes needs the factor that is not kept."""
-        weighting, dtype = self.problem.weighting, np.float64
-        return self._compiles(weighting) and isinstance(weighting, Entropy) and len(self._bounds(dtype)) == 2
+        weighting = self.problem.weighting
+        return self._compiles(weighting) and isinstance(weighting, Entropy) and not any(self._penalty)
 
     def sweep_components_first(
         self,
@@ -214,8 +214,11 @@ class FusedKernel(Kernel):
     def _bounds(self, dtype: Any) -> tuple[float, ...]:
         """The least code, the largest factor and, where there is one, the penalty on the codes."""
         bounds = self.rule.floor, float(np.sqrt(np.finfo(dtype).max))
-        penalty = self.rule.on_codes if isinstance(self.rule, Penalised) else ()
-        return (*bounds, *penalty) if any(penalty) else bounds
+        return (*bounds, *self._penalty) if any(self._penalty) else bounds
+
+    @property
+    def _penalty(self) -> tuple[float, ...]:
+        return self.rule.on_codes if isinstance(self.rule, Penalised) else ()
 
     def _terms(self, A: Array, Y: Array, neg: Array) -> Terms:
         return Terms(A.T, neg.T, Y if isinstance(self.problem.loss, losses.Euclidean) else A.T)
