@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import descent, field, transcription
+from benchmarks import descent, field, imputation, transcription
 from benchmarks.__main__ import main
 from benchmarks.children import run_child
 from benchmarks.contenders import OTHER_ORDER, ours, paper_orientation
@@ -223,3 +223,28 @@ def test_a_tiny_run_writes_page_and_pictures(tmp_path: Path, capsys: pytest.Capt
     assert all(f"(images/{name})" in text for name in drawn)
     assert text.split("## Targets\n\n")[1].split("\n\n")[0] in capsys.readouterr().out
     assert text.count("EWNMF / scikit-learn **unweighted** mu") >= 2
+
+
+def test_imputation_chooses_on_observed_entries_and_is_judged_on_hidden_ones() -> None:
+    X = np.random.default_rng(0).random((30, 8))
+    fillers = {
+        "chosen": [
+            imputation.Filler("wrong", lambda gaps: np.full_like(gaps, 9.0)),
+            imputation.Filler("right", lambda gaps: np.where(np.isnan(gaps), X, gaps)),
+        ],
+        "mean": [imputation.Filler("", lambda gaps: np.broadcast_to(np.nanmean(gaps, axis=0), gaps.shape))],
+    }
+    answer = imputation.contest(X, 0.3, 0, fillers)
+    assert answer["chosen"] == imputation.Filled(0.0, "right")
+    hidden = np.random.default_rng(0).random(X.shape) < 0.3
+    mean = np.broadcast_to(np.nanmean(np.where(hidden, np.nan, X), axis=0), X.shape)
+    assert answer["mean"].error == pytest.approx(np.sqrt(np.mean((mean - X)[hidden] ** 2)))
+    told = imputation.lines("X", X, 1, fillers, (0.3, 0.4))
+    assert told[0] == "| X | chosen | 0.0000 (right) | 0.0000 (right) |"
+
+
+def test_every_filler_fills() -> None:
+    X = np.random.default_rng(0).random((30, 8))
+    answers = imputation.contest(X, 0.2, 0, imputation.contenders(ranks=(2,)))
+    assert len(answers) == 6
+    assert all(0 < answer.error < 1 for answer in answers.values())
