@@ -1,0 +1,37 @@
+"""The code in the documentation runs."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+DOCS = Path(__file__).parents[1] / "docs"
+
+
+def run_blocks(page: str) -> dict[str, Any]:
+    """The names that the Python blocks of a page leave behind, run one after the other."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
+        exec(compile(block, page, "exec"), names)
+    return names
+
+
+def test_missing_values() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        names = run_blocks("missing-values.md")
+    X, complete, filled = names["X"], names["complete"], names["filled"]
+    hidden = np.isnan(X)
+    np.testing.assert_array_equal(filled[~hidden], complete[~hidden])
+    mean = np.broadcast_to(np.nanmean(X, axis=0), X.shape)
+    assert np.sum((filled - complete)[hidden] ** 2) < 0.6 * np.sum((mean - complete)[hidden] ** 2)
+    assert names["best"][0] < 0.25
+    np.testing.assert_allclose(names["trust"].sum(axis=1), 1)
+    assert not names["trust"][hidden].any()
+    assert np.mean(names["sparse_codes"] < 1e-6) > 0.3
