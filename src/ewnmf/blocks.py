@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers
-from ewnmf.updates.rule import Array, Block, Facts, product
+from ewnmf.updates.rule import Array, Block, Facts, Rule, product
 
 __all__ = ["Dense", "Sparse", "add_arrays", "block_width", "storage"]
 
 Answer = TypeVar("Answer")
 
 _BLOCK_ENTRIES = 1 << 17
+_BLOCK_STORED = 1 << 15
+_RARE = 0.1
+"""Up to this share of stored entries sparse products are faster than dense ones."""
 
 
 def block_width(n_attributes: int) -> int:
@@ -49,6 +52,9 @@ class Dense:
     s: Array | None = None
     width: int | None = None
     silent: int = 0
+
+    stored: ClassVar[bool] = False
+    """Whether blocks stay sparse."""
 
     @property
     def n_points(self) -> int:
@@ -109,6 +115,10 @@ class Dense:
         """The data without attributes that are zero in every point, and which attributes those are not."""
         return self, None
 
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it and that is faster."""
+        return self
+
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""
 
@@ -144,6 +154,39 @@ class Sparse(Dense):
         P = None if self.P is None else self.P[rows]
         X = self.X.tocsr()[rows].tocsc()
         return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size), rows
+
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """Without weights, for losses to which zeros are all alike and rules that need products only."""
+        alike = self.P is None and not problem.weighting.weighted and problem.loss.zero_cost is not None
+        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
+        if not (alike and rare and rule.products_only):
+            return self
+        X = csc_array(self.X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return Stored(**{**vars(self), "X": X})
+
+
+@dataclass(frozen=True)
+class Stored(Sparse):
+    """Sparse data whose blocks stay sparse."""
+
+    stored: ClassVar[bool] = True
+
+    def cuts(self, whole: bool = False) -> list[slice]:
+        """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
+        if whole or self.width is not None:
+            return super().cuts(whole)
+        blocks = max(1, self.X.nnz // max(_BLOCK_STORED, 4 * self.X.shape[0]))
+        return replace(self, width=-(-self.n_points // (16 * blocks)) * 16).cuts()
+
+    def block(self, cut: slice) -> Block:
+        """The points of `cut`, sparse; nothing is copied."""
+        X, ends = self.X, self.X.indptr[cut.start : cut.stop + 1]
+        part = slice(ends[0], ends[-1])
+        points = csc_array((X.data[part], X.indices[part], ends - ends[0]), shape=(X.shape[0], ends.size - 1))
+        return Block(points, None, None if self.s is None else self.s[cut], self.silent)
 
 
 def storage(X: Any, P: Array | None = None) -> Dense:

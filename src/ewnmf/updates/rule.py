@@ -67,6 +67,8 @@ class Facts:
     mean_weight: float = 1.0
     gram: Callable[[], Array] | None = None
     """Gives ``X'X`` (N x N)."""
+    stored: bool = False
+    """Whether only the stored entries of sparse data are looked at."""
 
 
 def product(left: Array, right: Array) -> Array:
@@ -95,6 +97,8 @@ class Rule:
     """Whether the codes step needs sums over all points at the present codes."""
     whole: ClassVar[bool] = False
     """Whether all points must be in one block."""
+    products_only: ClassVar[bool] = False
+    """Whether data and pulls enter through `product` alone, so that sparse ones need not be made dense."""
 
     def __init__(self, loss: Loss, facts: Facts) -> None:
         self.loss = loss
