@@ -313,9 +313,10 @@ def _numba_works() -> bool:
     return False
 
 
-def kernel_for(problem: Problem, rule: Rule, tiny: float, stored: bool = False) -> Kernel:
+def kernel_for(problem: Problem, rule: Rule, tiny: float) -> Kernel:
     """The fastest kernel for a problem: compiled for the losses of this package, else the reference."""
     known = type(problem.loss) in (losses.Euclidean, losses.KullbackLeibler, losses.Alpha)
-    if known and _numba_works():
-        return (FusedStoredKernel if stored else FusedKernel)(problem, rule, tiny)
-    return (StoredKernel if stored else Kernel)(problem, rule, tiny)
+    compiled = known and _numba_works()
+    if problem.looks_at_stored(rule):
+        return (FusedStoredKernel if compiled else StoredKernel)(problem, rule, tiny)
+    return (FusedKernel if compiled else Kernel)(problem, rule, tiny)

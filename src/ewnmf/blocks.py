@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import csc_array, issparse
@@ -19,7 +19,7 @@ Answer = TypeVar("Answer")
 
 _BLOCK_ENTRIES = 1 << 17
 _BLOCK_STORED = 1 << 15
-_RARE = 0.1
+_RARE = 0.2
 """Up to this share of stored entries sparse products are faster than dense ones."""
 
 
@@ -53,9 +53,6 @@ class Dense:
     width: int | None = None
     silent: int = 0
 
-    stored: ClassVar[bool] = False
-    """Whether blocks stay sparse."""
-
     @property
     def n_points(self) -> int:
         """N."""
@@ -88,6 +85,11 @@ class Dense:
         )
 
     @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return False
+
+    @property
     def tiny(self) -> float:
         """Reconstructions below this count as this where a loss divides by them."""
         limits = np.finfo(self.X.dtype)
@@ -116,7 +118,7 @@ class Dense:
         return self, None
 
     def thin(self, problem: Problem, rule: Rule) -> Dense:
-        """The same data in blocks that stay sparse, where the problem and its rule allow it and that is faster."""
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
         return self
 
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
@@ -139,6 +141,16 @@ class Sparse(Dense):
         dense: Array = self.X[:, cut].toarray(order="F")
         return dense
 
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return self.P is None
+
+    def facts(self, problem: Problem) -> Facts:
+        """What the update rules may know of the data."""
+        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
+        return replace(super().facts(problem), stored=bool(self.sparse and rare))
+
     def gram(self) -> Array:
         """``X'X`` (N x N)."""
         dense: Array = (self.X.T @ self.X).toarray(order="F")
@@ -156,10 +168,8 @@ class Sparse(Dense):
         return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size), rows
 
     def thin(self, problem: Problem, rule: Rule) -> Dense:
-        """Without weights, for losses to which zeros are all alike and rules that need products only."""
-        alike = self.P is None and not problem.weighting.weighted and problem.loss.zero_cost is not None
-        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
-        if not (alike and rare and rule.products_only):
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+        if not problem.looks_at_stored(rule):
             return self
         X = csc_array(self.X)
         if not X.has_canonical_format:
@@ -171,8 +181,6 @@ class Sparse(Dense):
 @dataclass(frozen=True)
 class Stored(Sparse):
     """Sparse data whose blocks stay sparse."""
-
-    stored: ClassVar[bool] = True
 
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""

@@ -52,10 +52,12 @@ def encode(
 
 
 def _thin(problem: Problem, data: Dense, facts: Facts, tiny: float) -> tuple[Dense, Kernel]:
-    """The data in blocks that stay sparse where that can be, and the kernel for its codes."""
-    data = data.thin(problem, problem.rule(facts).encoder())
-    rule = problem.rule(replace(facts, stored=data.stored)).encoder()
-    return data, kernel_for(problem, rule, tiny, data.stored)
+    """The data in blocks that stay sparse where that can be, and the kernel for its codes.
+
+    How many entries of these points are stored does not count, only what `fit` has seen: a point's bits are its own.
+    """
+    rule = problem.rule(replace(facts, stored=facts.stored and data.sparse)).encoder()
+    return data.thin(problem, rule), kernel_for(problem, rule, tiny)
 
 
 def _fill(block: Block, unit: int) -> Block:
@@ -80,7 +82,7 @@ def _start(X: Array, W: Array, floor: float) -> Array:
 
 def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
     """The effective weights (M x N) of the data under given factors."""
-    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
+    data, kernel = _thin(problem, data, facts, tiny)
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
     with single_threaded_blas():
         for cut in data.cuts():

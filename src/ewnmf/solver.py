@@ -90,7 +90,7 @@ class _Run:
         rule = problem.rule(data.facts(problem))
         self.data = data.thin(problem, rule)
         self.workers = workers
-        self.kernel = kernel_for(problem, rule, data.tiny, self.data.stored)
+        self.kernel = kernel_for(problem, rule, data.tiny)
         self.cuts = self.data.cuts(self.kernel.rule.whole)
         self.basis: Basis
         self.basis, self.H, self.U = self.kernel.rule.prepare(start)

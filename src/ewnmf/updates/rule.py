@@ -68,7 +68,7 @@ class Facts:
     gram: Callable[[], Array] | None = None
     """Gives ``X'X`` (N x N)."""
     stored: bool = False
-    """Whether only the stored entries of sparse data are looked at."""
+    """Whether stored entries are so few that only they are looked at, where that can be."""
 
 
 def product(left: Array, right: Array) -> Array:
