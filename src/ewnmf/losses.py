@@ -111,6 +111,10 @@ class Euclidean(Loss):
         """``y``, Eq. (20), (21)."""
         return y
 
+    def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
+        """``num / (den + pull)``, with `pull` half the slope of a quadratic penalty."""
+        return _ratio(num, den + pull, 1.0)
+
     @property
     def zero_cost(self) -> float:
         """``d(0, y) = y * y``."""
@@ -119,10 +123,6 @@ class Euclidean(Loss):
     def pos_factors(self, W: Array, H: Array) -> tuple[Array, Array]:
         """``Y`` itself."""
         return W, H
-
-    def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
-        """``num / (den + pull)``, with `pull` half the slope of a quadratic penalty."""
-        return _ratio(num, den + pull, 1.0)
 
     def rank_one_data(self, x: Array) -> tuple[Array, ...]:
         """``x, 1``."""
@@ -160,14 +160,14 @@ class KullbackLeibler(Loss):
         """1."""
         return np.broadcast_to(np.ones((), y.dtype), y.shape)
 
+    def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
+        """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
+        return _ratio(2 * num, den + np.sqrt(den * den + 8 * pull * num), 1.0)
+
     @property
     def zero_cost(self) -> float:
         """``d(0, y) = y``."""
         return 1.0
-
-    def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
-        """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
-        return _ratio(2 * num, den + np.sqrt(den * den + 8 * pull * num), 1.0)
 
     def rank_one_data(self, x: Array) -> tuple[Array, ...]:
         """``1, x, x``."""
