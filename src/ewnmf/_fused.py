@@ -14,6 +14,7 @@ import numpy as np
 from ewnmf import losses
 from ewnmf.kernels import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
+from ewnmf.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
 from ewnmf.weights import Entropy, Weighting
@@ -232,9 +233,29 @@ class FusedKernel(Kernel):
         return rows
 
     def _limits(self, dtype: Any) -> tuple[float, float, float, float, float]:
-        """Smallest ratio, largest exponent, smallest ``Y``, least weight, and the mean weight that is nearly 1."""
-        single = dtype == np.float32
-        return (1e-37, 44.0, self.tiny, 1e-30, 0.9) if single else (1e-300, 354.0, self.tiny, 1e-150, 0.99)
+        return _limits(dtype, self.tiny)
+
+
+@dataclass(frozen=True, eq=False)
+class FusedStoredKernel(StoredKernel):
+    """The stored entries of a block in one compiled pass."""
+
+    def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
+        """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
+        codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
+        costs = self.against_zeros(Y) if judge else np.empty(0)
+        neg = np.empty_like(X.data) if self.rule.needs_pulls else X.data[:0]
+        _passes().look_at_stored(
+            (X.data, X.indices, X.indptr), codes, self.prepared(Y.left).rows, NEARLY_FITTED,
+            _compiled(self.problem.loss), _limits(X.dtype, self.tiny), neg, costs,
+        )  # fmt: skip
+        return Look(neg, costs)
+
+
+def _limits(dtype: Any, tiny: float) -> tuple[float, float, float, float, float]:
+    """Smallest ratio, largest exponent, smallest ``Y``, least weight, and the mean weight that is nearly 1."""
+    single = dtype == np.float32
+    return (1e-37, 44.0, tiny, 1e-30, 0.9) if single else (1e-300, 354.0, tiny, 1e-150, 0.99)
 
 
 def _softens(weighting: Weighting) -> TypeGuard[Entropy]:
@@ -304,4 +325,7 @@ def _numba_works() -> bool:
 def kernel_for(problem: Problem, rule: Rule, tiny: float) -> Kernel:
     """The fastest kernel for a problem: compiled for the losses of this package, else the reference."""
     known = type(problem.loss) in (losses.Euclidean, losses.KullbackLeibler, losses.Alpha)
-    return (FusedKernel if known and _numba_works() else Kernel)(problem, rule, tiny)
+    compiled = known and _numba_works()
+    if problem.looks_at_stored(rule):
+        return (FusedStoredKernel if compiled else StoredKernel)(problem, rule, tiny)
+    return (FusedKernel if compiled else Kernel)(problem, rule, tiny)

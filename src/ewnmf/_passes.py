@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ewnmf._rows import ENTRY, dot, judge_row, losses_of_row, pull_row, scale_by, scale_row, sum_of_row, weigh_row
+from ewnmf._rows import ENTRY, ROW, dot, judge_row, losses_of_row, pull_row, scale_by, scale_row, sum_of_row, weigh_row
 
-__all__ = ["measure_rows", "pull_rows", "weigh_rows"]
+__all__ = ["look_at_stored", "measure_rows", "pull_rows", "weigh_rows"]
 
 
 @njit(**ENTRY)
@@ -51,3 +51,45 @@ def pull_rows(X, Y, A, loss, limits, neg):
             pull_row(loss, X[j], Y[j], A[j], neg[j], Y[j], small, limit, tiny)
         else:
             scale_by(Y[j], A[j])
+
+
+@njit(**ROW)
+def _whole_loss(data, indices, at, n, code, W, loss, limits, x, y, d):
+    """The loss of a row, zeros and all."""
+    x[:] = 0.0
+    for t in range(n):
+        x[indices[at + t]] = data[at + t]
+    for i in range(W.shape[0]):
+        y[i] = dot(W[i], code)
+    losses_of_row(loss, x, y, d, limits[0], limits[1], limits[2])
+    return sum_of_row(d)
+
+
+@njit(**ENTRY)
+def look_at_stored(stored, codes, W, nearly_fitted, loss, limits, neg, costs):
+    """``neg`` at the stored entries, and every row's loss in `costs`, which come with its loss against zeros.
+
+    An empty `neg`, or empty `costs`, are not asked for.
+    """
+    data, indices, indptr = stored
+    small, limit, tiny = limits[0], limits[1], limits[2]
+    x, y, d, e = np.empty(W.shape[0]), np.empty(W.shape[0]), np.empty(W.shape[0]), np.empty(W.shape[0])
+    ones = np.ones(W.shape[0])
+    for j in range(codes.shape[0]):
+        at, n = indptr[j], indptr[j + 1] - indptr[j]
+        for t in range(n):
+            x[t] = data[at + t]
+            y[t] = dot(W[indices[at + t]], codes[j])
+        if neg.size > 0:
+            pull_row(loss, x[:n], y[:n], ones[:n], d[:n], e[:n], small, limit, tiny)
+            for t in range(n):
+                neg[at + t] = d[t]
+        if costs.size == 0:
+            continue
+        losses_of_row(loss, x[:n], y[:n], d[:n], small, limit, tiny)
+        against_zeros, cost = costs[j], costs[j] + sum_of_row(d[:n])
+        x[:n] = 0.0
+        losses_of_row(loss, x[:n], y[:n], d[:n], small, limit, tiny)
+        costs[j] = cost - sum_of_row(d[:n])
+        if costs[j] <= nearly_fitted * against_zeros:
+            costs[j] = _whole_loss(data, indices, at, n, codes[j], W, loss, limits, x, y, d)

@@ -7,17 +7,20 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csc_array, issparse
 
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers
-from ewnmf.updates.rule import Array, Block, Facts, product
+from ewnmf.updates.rule import Array, Block, Facts, Rule, product
 
 __all__ = ["Dense", "Sparse", "add_arrays", "block_width", "storage"]
 
 Answer = TypeVar("Answer")
 
 _BLOCK_ENTRIES = 1 << 17
+_BLOCK_STORED = 1 << 15
+_RARE = 0.2
+"""Up to this share of stored entries sparse products are faster than dense ones."""
 
 
 def block_width(n_attributes: int) -> int:
@@ -92,6 +95,11 @@ class Dense:
         return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
 
     @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return False
+
+    @property
     def tiny(self) -> float:
         """Reconstructions below this count as this where a loss divides by them."""
         limits = np.finfo(self.X.dtype)
@@ -122,6 +130,10 @@ class Dense:
         """
         return self, None
 
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+        return self
+
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""
 
@@ -141,6 +153,16 @@ class Sparse(Dense):
         """The data of `cut`, dense (M x b)."""
         dense: Array = self.X[:, cut].toarray(order="F")
         return dense
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return self.P is None
+
+    def facts(self, problem: Problem) -> Facts:
+        """What the update rules may know of the data."""
+        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
+        return replace(super().facts(problem), stored=bool(self.sparse and rare))
 
     def gram(self) -> Array:
         """``X'X`` (N x N)."""
@@ -163,6 +185,35 @@ class Sparse(Dense):
         mean = None if self.P is None else self.mean_weight(problem)
         X = self.X.tocsr()[rows].tocsc()
         return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size, mean_prior=mean), rows
+
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+        if not problem.looks_at_stored(rule):
+            return self
+        X = csc_array(self.X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return Stored(**{**vars(self), "X": X})
+
+
+@dataclass(frozen=True)
+class Stored(Sparse):
+    """Sparse data whose blocks stay sparse."""
+
+    def cuts(self, whole: bool = False) -> list[slice]:
+        """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
+        if whole or self.width is not None:
+            return super().cuts(whole)
+        blocks = max(1, self.X.nnz // max(_BLOCK_STORED, 4 * self.X.shape[0]))
+        return replace(self, width=-(-self.n_points // (16 * blocks)) * 16).cuts()
+
+    def block(self, cut: slice) -> Block:
+        """The points of `cut`, sparse; nothing is copied."""
+        X, ends = self.X, self.X.indptr[cut.start : cut.stop + 1]
+        part = slice(ends[0], ends[-1])
+        points = csc_array((X.data[part], X.indices[part], ends - ends[0]), shape=(X.shape[0], ends.size - 1))
+        return Block(points, None, None if self.s is None else self.s[cut], self.silent)
 
 
 def storage(X: Any, P: Array | None = None, s: Array | None = None) -> Dense:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense
+from ewnmf.kernels import Kernel
 from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
 from ewnmf.updates.rule import Array, Block, Facts
@@ -33,7 +36,7 @@ def encode(
     A point starts from codes made of it and ``W`` alone, with uniform weights in the first round, and stops when its
     own ``E`` falls by at most `tol` of itself. Which other points are there, and in which order, changes nothing.
     """
-    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
+    data, kernel = _thin(problem, data, facts, tiny)
     H = np.empty((W.shape[1], data.n_points), dtype=W.dtype, order="F")
     cuts = [slice(at, min(at + _WIDTH, data.n_points)) for at in range(0, data.n_points, _WIDTH)]
     with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
@@ -46,6 +49,15 @@ def encode(
         for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
             H[:, cut] = codes
     return H
+
+
+def _thin(problem: Problem, data: Dense, facts: Facts, tiny: float) -> tuple[Dense, Kernel]:
+    """The data in blocks that stay sparse where that can be, and the kernel for its codes.
+
+    How many entries of these points are stored does not count, only what `fit` has seen: a point's bits are its own.
+    """
+    rule = problem.rule(replace(facts, stored=facts.stored and data.sparse)).encoder()
+    return data.thin(problem, rule), kernel_for(problem, rule, tiny)
 
 
 def _fill(block: Block, unit: int) -> Block:
@@ -74,7 +86,7 @@ def _start(block: Block, W: Array, floor: float) -> Array:
 
 def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
     """The effective weights (M x N) of the data under given factors."""
-    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
+    data, kernel = _thin(problem, data, facts, tiny)
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
     with single_threaded_blas():
         for cut in data.cuts():
@@ -84,7 +96,7 @@ def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float
 
 def loss_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> float:
     """The sum of the losses of all entries, times their prior weights."""
-    kernel = kernel_for(problem, problem.rule(facts).encoder(), tiny)
+    data, kernel = _thin(problem, data, facts, tiny)
     with single_threaded_blas():
         blocks = ((data.block(cut), H[:, cut]) for cut in data.cuts())
         return float(sum(kernel.see(block, codes, (W,), problem.weighting).loss.sum() for block, codes in blocks))

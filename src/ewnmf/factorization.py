@@ -219,7 +219,8 @@ def factorize(
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n, m)
-        Rows are points, columns attributes; NaN is a missing value. Sparse data is made dense one block at a time.
+        Rows are points, columns attributes; NaN is a missing value. Sparse data is made dense one block at a time, or
+        not at all where `weighting` is ``"none"`` and few entries are stored.
     n_components : int or "auto"
         K; ``"auto"`` takes it from a given start, else m.
     loss : {"euclidean", "kullback-leibler", "alpha"} or Loss

@@ -77,6 +77,15 @@ class Loss:
         """Whether the data must have no zeros."""
         return False
 
+    @property
+    def zero_cost(self) -> float | None:
+        """``c`` where ``d(0, y) = c * pos * y`` and ``neg(0, y) = 0``, so that zeros need no look; None elsewhere."""
+        return None
+
+    def pos_factors(self, W: Array, H: Array) -> tuple[Array, Array]:
+        """Two matrices whose product is ``pos`` of ``Y = W H``, where there is a `zero_cost`."""
+        return np.ones((W.shape[0], 1), W.dtype), np.ones((1, H.shape[1]), H.dtype)
+
 
 @dataclass(frozen=True)
 class Euclidean(Loss):
@@ -109,6 +118,15 @@ class Euclidean(Loss):
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
         """``num / (den + pull)``, with `pull` half the slope of a quadratic penalty."""
         return _ratio(num, den + pull, 1.0)
+
+    @property
+    def zero_cost(self) -> float:
+        """``d(0, y) = y * y``."""
+        return 1.0
+
+    def pos_factors(self, W: Array, H: Array) -> tuple[Array, Array]:
+        """``Y`` itself."""
+        return W, H
 
     def rank_one_data(self, x: Array) -> tuple[Array, ...]:
         """``x, 1``."""
@@ -153,6 +171,11 @@ class KullbackLeibler(Loss):
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
         """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
         return _ratio(2 * num, den + np.sqrt(den * den + 8 * pull * num), 1.0)
+
+    @property
+    def zero_cost(self) -> float:
+        """``d(0, y) = y``."""
+        return 1.0
 
     def rank_one_data(self, x: Array) -> tuple[Array, ...]:
         """``1, x, x``."""
@@ -200,6 +223,11 @@ class Alpha(Loss):
     def needs_positive(self) -> bool:
         """``alpha <= 0`` divides by powers of ``x``."""
         return self.alpha <= 0
+
+    @property
+    def zero_cost(self) -> float | None:
+        """``d(0, y) = y / a``; near ``a = 0`` zeros pull too."""
+        return 1 / self.alpha if self.alpha >= _NEAR else None
 
     def divergence(self, x: Array, y: Array) -> Array:
         """With ``r = y / x``, ``t = 1 - a``: ``(x / a) [(r - 1) - expm1(t ln r) / t]``, or its mirror for a < 1/2."""

@@ -46,3 +46,8 @@ class Problem:
     def rule(self, facts: Facts) -> Rule:
         """How the factors move."""
         return self.model.rule(self.loss, self.weighting, facts)
+
+    def looks_at_stored(self, rule: Rule) -> bool:
+        """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only."""
+        alike = not self.weighting.weighted and self.loss.zero_cost is not None
+        return rule.facts.stored and alike and rule.products_only

@@ -87,10 +87,11 @@ class _Run:
     """The sweeps of one run over one data set."""
 
     def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers, fixed: int) -> None:
-        self.data = data
+        rule = problem.rule(replace(data.facts(problem), fixed=fixed))
+        self.data = data.thin(problem, rule)
         self.workers = workers
-        self.kernel = kernel_for(problem, problem.rule(replace(data.facts(problem), fixed=fixed)), data.tiny)
-        self.cuts = data.cuts(self.kernel.rule.whole)
+        self.kernel = kernel_for(problem, rule, data.tiny)
+        self.cuts = self.data.cuts(self.kernel.rule.whole)
         self.basis: Basis
         self.basis, self.H, self.U = self.kernel.rule.prepare(start)
         if self.U is not None:

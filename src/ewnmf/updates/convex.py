@@ -93,6 +93,7 @@ class ConvexKernel(Rule):
     """
 
     needs_pulls = False
+    products_only = True
     moves_combinations = True
     whole = True
 

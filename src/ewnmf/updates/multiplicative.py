@@ -15,6 +15,8 @@ __all__ = ["Multiplicative", "Penalised", "Penalty", "PlainMultiplicative"]
 class Multiplicative(Rule):
     """``H *= (W'(A*neg) / W'(A*pos))^e`` and ``W *= ((A*neg)H' / (A*pos)H')^e``."""
 
+    products_only = True
+
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (21), and Eq. (8) where all weights are equal."""
         W = basis[0]
@@ -97,6 +99,7 @@ class PlainMultiplicative(Rule):
     """
 
     needs_pulls = False
+    products_only = True
 
     def shared(self, basis: Basis, stats: Stats) -> Array:
         """``W'W`` (K x K)."""
@@ -120,5 +123,5 @@ class PlainMultiplicative(Rule):
         return (multiply(W, self.loss.factor(num, product(W, gram)), self.basis_floor),)
 
     def encoder(self) -> Rule:
-        """The weighted rule, whose encoding is compiled."""
-        return Multiplicative(self.loss, self.facts)
+        """The weighted rule, whose encoding is compiled, but for sparse data."""
+        return self if self.facts.stored else Multiplicative(self.loss, self.facts)

@@ -168,6 +168,7 @@ class _Unweighted(Rule):
     """The plain steps of Eq. (7) and (8) through ``XH'``, ``HH'`` and ``W'W``."""
 
     needs_pulls = False
+    products_only = True
     shares_sums = True
 
     def __init__(self, loss: Loss, facts: Facts, *, of: str = "none") -> None:

@@ -82,6 +82,8 @@ class Facts:
     """How many components, the first ones, stay as they are."""
     gram: Callable[[], Array] | None = None
     """Gives ``X'X`` (N x N)."""
+    stored: bool = False
+    """Whether stored entries are so few that only they are looked at, where that can be."""
 
 
 def product(left: Array, right: Array) -> Array:
@@ -115,6 +117,8 @@ class Rule:
     """Whether the codes step needs sums over all points at the present codes."""
     whole: ClassVar[bool] = False
     """Whether all points must be in one block."""
+    products_only: ClassVar[bool] = False
+    """Whether data and pulls enter through `product` alone, so that sparse ones need not be made dense."""
 
     def __init__(self, loss: Loss, facts: Facts) -> None:
         self.loss = loss

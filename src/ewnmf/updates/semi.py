@@ -44,6 +44,7 @@ class SemiPlain(Rule):
     """Ding, Li and Jordan: ``W = X H'(HH')^-1``, ``H *= sqrt((P(W'X) + N(W'W)H) / (N(W'X) + P(W'W)H))``."""
 
     needs_pulls = False
+    products_only = True
 
     def shared(self, basis: Basis, stats: Stats) -> Array:
         """``W'W`` (K x K)."""
