@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ewnmf import datasets, losses, metrics, models, plots, weights
+    from ewnmf.choosing import GammaPath
     from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.loading import load
+    from ewnmf.paths import gamma_path
 
 __version__ = "0.1.0.dev0"
 
@@ -19,10 +21,12 @@ __all__ = [
     "ONMF",
     "ConvexNMF",
     "Factorization",
+    "GammaPath",
     "SemiNMF",
     "__version__",
     "datasets",
     "factorize",
+    "gamma_path",
     "load",
     "losses",
     "metrics",
@@ -38,7 +42,9 @@ _HOMES = {
     "ConvexNMF": "estimators",
     "SemiNMF": "estimators",
     "Factorization": "factorization",
+    "GammaPath": "choosing",
     "factorize": "factorization",
+    "gamma_path": "paths",
     "load": "loading",
 }
 _MODULES = ("datasets", "losses", "metrics", "models", "plots", "weights")

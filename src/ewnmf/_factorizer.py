@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
+from ewnmf.choosing import settle
 from ewnmf.encoding import encode, loss_of, weights_of
-from ewnmf.factorization import Settings, run, spread
+from ewnmf.factorization import spread
+from ewnmf.gamma import GammaWish
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
@@ -27,6 +29,7 @@ from ewnmf.persistence import write_estimator
 from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
+from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Iteration, Solution
 from ewnmf.starts import Starts, start_by_point
 from ewnmf.tables import numeric_table
@@ -81,11 +84,10 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _model(self) -> Model:
         raise NotImplementedError
 
-    def _problem(self) -> tuple[Problem, bool]:
-        """The problem of the parameters, and whether gamma is still to be settled."""
-        gamma = checks.check_gamma(self.gamma, self.weighting)
-        problem = Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=gamma)
-        return problem, gamma is None and isinstance(problem.weighting, Entropy)
+    def _problem(self) -> tuple[Problem, GammaWish]:
+        """The problem of the parameters, and what is asked of gamma."""
+        wish = checks.check_gamma(self.gamma, self.weighting)
+        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=wish.value), wish
 
     def _settings(self) -> Settings:
         progress = [Progress(label=type(self).__name__)] if self.verbose else []
@@ -151,8 +153,9 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, starts: Starts, **weighed: Any) -> None:
-        problem, tune = self._problem()
+    def _fit(self, X: Any, starts: Starts, grid: GammaWish | None = None, **weighed: Any) -> None:
+        problem, wish = self._problem()
+        wish = wish if grid is None else grid
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
@@ -171,14 +174,12 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 rng = np.random.default_rng(seed)
                 start = start_by_point(problem, counted, n_components, self.init, starts, rng)
                 watching = tasks.start(self._attributes_at)
-                solution = run(
-                    problem,
-                    counted,
-                    start,
-                    replace(settings, callbacks=[*settings.callbacks, *watching]),
-                    tune=tune and best is None,
-                    fixed=fixed,
-                )
+                watched = replace(settings, callbacks=[*settings.callbacks, *watching])
+                if best is None:
+                    solution = settle(problem, counted, start, watched, wish, fixed=fixed)
+                    self.gamma_path_ = solution.path
+                else:
+                    solution = run(problem, counted, start, watched, fixed=fixed)
                 tasks.end_start()
                 problem = solution.problem
                 if best is None or solution.excess < best.excess:
