@@ -247,6 +247,8 @@ def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
     else:
         ax.lines[0].set_label("plain NMF (chosen)")
     ax.set_xscale("log")
+    ax.set_xticks(path.relative[finite], [f"{value:.3g}x" for value in path.relative[finite]])
+    ax.set_xticks([], minor=True)
     ax.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")
     names = {"neighbourhoods": "agreement with neighbourhoods", "hidden entries": "minus loss of hidden entries"}
     ax.set_ylabel(names.get(path.rule, "score"))
