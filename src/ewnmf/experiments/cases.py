@@ -62,7 +62,7 @@ class Case:
 
     def has(self, spec: Spec) -> bool:
         """Whether a run belongs to this data set, and with its gamma to the comparison."""
-        if spec.method not in ("nmf", "ewnmf") or spec.attempt:
+        if spec.dataset != self.dataset or spec.method not in ("nmf", "ewnmf") or spec.attempt:
             return False
         here = replace(self.start(spec.seed), max_iter=spec.max_iter)
         known = spec.gamma in (None, "auto", *self.gammas)
@@ -80,12 +80,12 @@ CASES: tuple[Case, ...] = (
     *_images("yale", "Yale", 15, quick=True),
     *_images("digits", "digits", 10, block=3, quick=True),
     *_images("gtfd", "GTFD", 50),
-    *_images("caltech101", "Caltech101, 10 categories", 10, drawn=True),
+    *_images("caltech101", "Caltech101", 10, drawn=True),
     *_images("umist", "UMIST", 20),
-    Case("tdt2", "TDT2, 5 categories", "tdt2", 5, gamma_grid(-4.5, -1.5), TEXT_SEEDS, drawn=True),
+    Case("tdt2", "TDT2", "tdt2", 5, gamma_grid(-4.5, -1.5), TEXT_SEEDS, drawn=True),
     Case(
         "tdt2-kl",
-        "TDT2, 5 categories, KL",
+        "TDT2, KL",
         "tdt2",
         5,
         gamma_grid(-3.5, -0.5),

@@ -132,16 +132,18 @@ def never_worse(found: Compared) -> tuple[str, str]:
 def keeps_most(found: Compared) -> tuple[str, str]:
     """Wherever the best gamma by label gains 3 points of ACC or more, auto has at least 80 % of that gain."""
     asked = [(view, each) for view, cases in found.items() for each in cases.values() if each.kept is not None]
+    if not any(found.values()):
+        return NOT_RUN, "No data set has been run."
     if not asked:
-        return NOT_RUN, "No data set that was run has 3 points to gain."
-    short = [(view, each) for view, each in asked if (each.kept or 0.0) < KEPT_ENOUGH]
+        return _so_far(MET, found), "No data set has 3 points to gain."
+    short = [(view, each) for view, each in asked if each.kept is not None and each.kept < KEPT_ENOUGH]
     whole = sum(each.gap("ACC").mean for _, each in asked) / sum(each.possible() for _, each in asked)
     told = (
         f"{len(asked) - len(short)} of {len(asked)} pairs of data set and view with 3 points or more to gain keep 80 % "
-        f"or more; all of these together keep {whole:.0%}."
+        f"or more; all of these together keep {100 * whole:.0f} %."
     )
     if short:
-        told += f" Short of it: {'; '.join(f'{_place(view, each)} {each.kept:.0%}' for view, each in short)}."
+        told += f" Short of it: {'; '.join(f'{_place(view, each)} {_percent(each.kept)}' for view, each in short)}."
     told += " The best gamma is the highest of several noisy means, so the gain it promises is flattered."
     return _so_far(NOT_MET if short else MET, found), told
 
@@ -162,13 +164,24 @@ def reaches_the_paper(found: Compared) -> tuple[str, str]:
     if not reached:
         return NOT_RUN, "Yale has not been run."
     outcome = MET if all(reached) else PART if any(reached) else NOT_MET
+    if not all(_whole(cases, CASES[:1]) for cases in found.values()):
+        outcome += " so far"
     return outcome, f"With {'; with '.join(told)}. The paper presumably picked its gamma by label."
 
 
 def _so_far(outcome: str, found: Compared) -> str:
-    """A figure that is met on a part of the data sets is not yet met."""
-    count = min(map(len, found.values()))
-    return outcome if outcome != MET or count == len(CASES) else f"{outcome} on {count} of {len(CASES)} sets"
+    """The outcome, with a word where runs are missing."""
+    return outcome if all(_whole(cases) for cases in found.values()) else f"{outcome} so far"
+
+
+def _whole(cases: Mapping[str, Comparison], wanted: Sequence[Case] = CASES) -> bool:
+    """Whether every data set has all its seeds and gammas."""
+    found = [cases.get(case.name) for case in wanted]
+    return all(each and each.runs >= each.case.seeds and len(each.gammas) == len(each.case.gammas) for each in found)
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f} %"
 
 
 def _place(view: str, each: Comparison) -> str:

@@ -26,7 +26,7 @@ def accuracy_against_gamma(found: Study, view: str) -> Figure:
     """A panel for each data set: EWNMF at each gamma, NMF flat, ``"auto"`` as a mean and a dot for each run."""
     compared = found.compared[view]
     lines = ceil(len(compared) / COLUMNS)
-    figure, axes = panels(lines, COLUMNS, 9.0, 0.6 + 2.6 * lines)
+    figure, axes = panels(lines, COLUMNS, 9.0, 0.6 + 2.3 * lines)
     for ax in axes.ravel()[len(compared) :]:
         ax.set_axis_off()
     for at, (ax, (name, each)) in enumerate(zip(axes.ravel(), compared.items(), strict=False)):
