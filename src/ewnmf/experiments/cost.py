@@ -35,6 +35,7 @@ _SHAPES = {
     "digits": (1797, 64, 10),
 }
 """Points, attributes, categories."""
+_TERMS = 130
 
 
 class Estimator:
@@ -50,8 +51,8 @@ class Estimator:
             return _OVERHEAD_SECONDS
         m, n = _SHAPES[spec.dataset][1], self._points(spec.dataset, spec.k, spec.draw)
         if spec.dataset == "tdt2":
-            # Terms that occur in n texts; the others cost nothing.
-            m = min(m, round(490 * sqrt(n)))
+            # Terms that occur in n texts, the others cost nothing; without weights, the terms of a text.
+            m = min(m, round(490 * sqrt(n))) if spec.method == "ewnmf" else _TERMS
         fits = _AUTO_FITS if spec.gamma == "auto" else 1
         return _OVERHEAD_SECONDS + n * m * spec.max_iter * fits * _SECONDS_PER_ENTRY[spec.method]
 
