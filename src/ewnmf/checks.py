@@ -119,6 +119,10 @@ def check_grid(relative: Any, gammas: Any) -> GammaWish:
     return GammaWish(rule="auto", gammas=ordered) if name == "gammas" else GammaWish(rule="auto", relative=ordered)
 
 
+_LARGEST = 0.45
+"""Values up to this power of the largest number can be multiplied and summed."""
+
+
 def check_values(X: Array, problem: Problem, whom: str) -> None:
     """Finite data, of the signs that the problem can take."""
     lowest = float(X.min())
@@ -127,6 +131,12 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
         raise ValueError(
             f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
             "NaN where they are missing."
+        )
+    largest, limit = max(-lowest, float(X.max())), float(np.finfo(X.dtype).max) ** _LARGEST
+    if largest > limit:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose products overflow {X.dtype}; divide X by a constant so that they "
+            f"stay below {limit:.1g}."
         )
     if lowest < 0 and not problem.takes_negative:
         raise ValueError(

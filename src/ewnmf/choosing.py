@@ -182,8 +182,11 @@ class _Trials:
 
 def _distinct(points: Points, size: int) -> tuple[Array, Array]:
     """At most `size` different points, each with the weight of its repetitions; which ones, their content decides."""
-    numbers = point_numbers(points.X, points.P, 1, KEY)[:, 0]
-    _, first, which = np.unique(numbers, return_index=True, return_inverse=True)
+    numbers = point_numbers(points.X, points.P, 1, KEY)
+    largest = abs(points.X).max(axis=1)
+    largest = largest.toarray() if issparse(largest) else largest[:, None]
+    content = np.hstack([numbers, largest])
+    _, first, which = np.unique(content, axis=0, return_index=True, return_inverse=True)
     repeats = np.bincount(which, weights=points.s)[:size].astype(points.X.dtype)
     return first[:size], repeats
 
