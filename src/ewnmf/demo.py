@@ -261,6 +261,9 @@ def _spread(values: Sequence[float] | None) -> str:
     if values is None:
         return "-"
     form = ".3f" if max(np.abs(values)) >= 0.001 else ".0e"
+    infinite = int(np.isinf(values).sum())
+    if infinite:
+        return f"inf in {infinite} of {len(values)}"
     spread = f" +- {np.std(values, ddof=1):{form}}" if len(values) > 1 else ""
     return f"{np.mean(values):{form}}{spread}"
 
