@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.loading import load
+    from ewnmf.ranks import RankPath
+    from ewnmf.selection import select_rank
 
 __version__ = "0.1.0.dev0"
 
@@ -19,6 +21,7 @@ __all__ = [
     "ONMF",
     "ConvexNMF",
     "Factorization",
+    "RankPath",
     "SemiNMF",
     "__version__",
     "datasets",
@@ -28,6 +31,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "select_rank",
     "weights",
 ]
 
@@ -40,6 +44,8 @@ _HOMES = {
     "Factorization": "factorization",
     "factorize": "factorization",
     "load": "loading",
+    "RankPath": "ranks",
+    "select_rank": "selection",
 }
 _MODULES = ("datasets", "losses", "metrics", "models", "plots", "weights")
 
