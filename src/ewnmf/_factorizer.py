@@ -197,7 +197,8 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def _choose_rank(self, points: Points, problem: Problem, tune: bool) -> None:
         """Set `rank_path_` where the number of components is to be chosen, and only there."""
-        vars(self).pop("rank_path_", None)
+        if hasattr(self, "rank_path_"):
+            del self.rank_path_
         if isinstance(self.n_components, str) and self.n_components == "cv":
             self.rank_path_ = search(self._trials(points, problem, tune))
 
@@ -425,7 +426,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
-            with more than 2^24 entries a sample of the points is scored, drawn from each alone.
+            with more than 2^23 entries a sample of the points is scored, drawn from each alone.
         y : ignored
             For scikit-learn's conventions.
         weights : array-like of shape (n_samples, n_features), optional

@@ -12,7 +12,7 @@ from ewnmf.init import point_numbers
 from ewnmf.losses import Loss
 from ewnmf.points import Points
 
-__all__ = ["SHARE", "TRIM", "held_out_loss", "hold_out", "losses_at", "sampled", "trimmed_mean"]
+__all__ = ["MOST", "SHARE", "TRIM", "held_out_loss", "hold_out", "losses_at", "sampled", "trimmed_mean"]
 
 Array = NDArray[Any]
 
@@ -25,8 +25,8 @@ Outliers must not vote, so that some losses are left out. Zeros must not widen w
 zeros that every model explains, a tenth of all entries is all of the signal.
 """
 _KEY = b"ewnmf: entries that score hides"
-_MOST = 1 << 24
-"""Of data with more entries than this a sample of the points is scored."""
+MOST = 1 << 23
+"""Of data with more entries than this a sample of the points is judged."""
 _BLOCK_ENTRIES = 1 << 20
 
 
@@ -85,13 +85,13 @@ def held_out_loss(
 
     Points of fewer than two observed entries are left out. One block of points at a time is made dense.
     """
-    points = sampled(points, _MOST, _KEY)
+    points = sampled(points, MOST, _KEY)
     width = max(32, _BLOCK_ENTRIES // points.X.shape[1] // 32 * 32)
     parts = []
     for at in range(0, points.X.shape[0], width):
         block = points.take(np.arange(at, min(at + width, points.X.shape[0])))
         hidden = hold_out(block, SHARE, _KEY)
-        judged = hidden.any(axis=1)
+        judged = np.asarray(hidden.any(axis=1))
         if not judged.any():
             continue
         block, hidden = block.take(judged), hidden[judged]

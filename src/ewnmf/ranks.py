@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ewnmf import checks
+from ewnmf import checks, holdout
 from ewnmf.factorization import Settings, run
 from ewnmf.holdout import hold_out, losses_at, sampled, trimmed_mean
 from ewnmf.models import NMF
@@ -29,8 +29,6 @@ _FINER = 3
 _ITERATIONS = {True: 100, False: 300}
 """Iterations of a trial at the most, accelerated or not."""
 _TOL = 1e-4
-_MOST = 1 << 23
-"""Entries of the data at the most; beyond, a sample of the points is tried."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,13 +92,13 @@ class Trials:
     """Components that stay as they are."""
     seed: int
     repeats: int = 5
-    share: float = 0.1
+    share: float = holdout.SHARE
     hidden: list[Array] = field(init=False)
     """Where entries are hidden, for every repeat."""
 
     def __post_init__(self) -> None:
         key = self.seed.to_bytes(8, "little")
-        object.__setattr__(self, "points", sampled(self.points, _MOST, key))
+        object.__setattr__(self, "points", sampled(self.points, holdout.MOST, key))
         hidden = [hold_out(self.points, self.share, key, turn) for turn in range(self.repeats)]
         if not hidden[0].any():
             raise ValueError(
@@ -113,6 +111,11 @@ class Trials:
     def limit(self) -> int:
         """min(n, m)."""
         return int(min(self.points.X.shape))
+
+    @property
+    def least(self) -> int:
+        """As many components as stay as they are, and at least one."""
+        return 1 if self.fixed is None else max(1, len(self.fixed))
 
     def scores(self, n_components: int) -> list[float]:
         """Minus the trimmed mean loss of what is hidden, for every repeat."""
@@ -179,9 +182,9 @@ def check_candidates(candidates: Any, limit: int) -> list[int]:
     return found
 
 
-def usual_candidates(limit: int) -> list[int]:
-    """1, 2, 3, 4, 6, 8, 12, ... up to half of `limit`, at most 64."""
-    return [K for K in _USUAL if K == 1 or K <= limit // 2]
+def usual_candidates(limit: int, least: int = 1) -> list[int]:
+    """1, 2, 3, 4, 6, 8, 12, ... up to half of `limit`, at most 64; and `least` and more of them where that is given."""
+    return sorted({least, *(K for K in _USUAL if least < K <= limit // 2)})
 
 
 def search(trials: Trials) -> RankPath:
@@ -190,7 +193,7 @@ def search(trials: Trials) -> RankPath:
     It ends with the second candidate in a row that is worse than the best by more than its standard error.
     """
     path: RankPath | None = None
-    for K in usual_candidates(trials.limit):
+    for K in usual_candidates(trials.limit, trials.least):
         path = trials.path([K], path)
         worse = path.means.max() - path.means > path.standard_errors
         if worse[-2:].all() and worse.size > 2:

@@ -64,7 +64,7 @@ def select_rank(
     estimator = EWNMF() if estimator is None else estimator
     if not isinstance(estimator, Factorizer):
         raise TypeError(f"estimator={estimator!r} must be an estimator of ewnmf, such as EWNMF() or NMF().")
-    trial = clone(estimator)
+    trial: Factorizer = clone(estimator)
     changes = {"random_state": random_state, "n_jobs": n_jobs, "n_components": "cv"}
     trial.set_params(**{name: value for name, value in changes.items() if value is not None})
     return trial._rank_path(X, candidates, repeats, share, weights=weights, sample_weight=sample_weight, mask=mask)
