@@ -19,7 +19,7 @@ from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.encoding import encode, weights_of
 from ewnmf.factorization import Settings, run, spread
-from ewnmf.holdout import held_out_loss
+from ewnmf.holdout import held_out_losses, trimmed_mean
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
@@ -42,6 +42,8 @@ _FLOATS = [np.float64, np.float32]
 
 class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What all estimators share; a subclass says which model it fits."""
+
+    rank_path_: RankPath
 
     def __init__(
         self,
@@ -444,7 +446,8 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
         points = points.take(points.counted)
-        return -held_out_loss(points, self._codes, self.components_, self._fitted_problem.loss, self._tiny)
+        loss = self._fitted_problem.loss
+        return -trimmed_mean(*held_out_losses(points, self._codes, self.components_, loss, self._tiny))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.

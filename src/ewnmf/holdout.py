@@ -12,7 +12,7 @@ from ewnmf.init import point_numbers
 from ewnmf.losses import Loss
 from ewnmf.points import Points
 
-__all__ = ["MOST", "SHARE", "TRIM", "held_out_loss", "hold_out", "losses_at", "sampled", "trimmed_mean"]
+__all__ = ["MOST", "SHARE", "TRIM", "held_out_losses", "hold_out", "losses_at", "sampled", "trimmed_mean"]
 
 Array = NDArray[Any]
 
@@ -66,22 +66,22 @@ def losses_at(hidden: Array, X: Any, codes: Array, components: Array, loss: Loss
     return loss.divergence(x, y if loss.signed else np.maximum(y, tiny)), x != 0
 
 
-def trimmed_mean(losses: Array, nonzero: Array, weights: Array | None = None) -> float:
-    """The mean of the losses (weighted), without the largest: those have `TRIM` of the weight of nonzero entries.
+def trimmed_mean(losses: Array, nonzero: Array, weights: Array | None = None, *, trim: float = TRIM) -> float:
+    """The mean of the losses (weighted), without the largest: those have `trim` of the weight of nonzero entries.
 
     The last loss that is left out may be so in part, which makes an entry of weight 2 the same as two.
     """
     order = np.argsort(-losses, kind="stable")
     w = np.ones(losses.size) if weights is None else weights[order].astype(np.float64)
-    kept = np.clip(np.cumsum(w) - TRIM * np.sum(w, where=nonzero[order]), 0, w)
+    kept = np.clip(np.cumsum(w) - trim * np.sum(w, where=nonzero[order]), 0, w)
     stays = kept > 0
     return float(kept[stays] @ losses[order][stays] / kept.sum())
 
 
-def held_out_loss(
+def held_out_losses(
     points: Points, encode: Callable[[Points], Array], components: Array, loss: Loss, tiny: float
-) -> float:
-    """The trimmed mean loss of entries that are hidden from `encode`, which finds the codes of points.
+) -> tuple[Array, Array, Array]:
+    """What entries cost that are hidden from `encode`, which finds codes; which are not 0; their points' weights.
 
     Points of fewer than two observed entries are left out. One block of points at a time is made dense.
     """
@@ -104,4 +104,5 @@ def held_out_loss(
             "X has no point with two observed entries of positive weight, so that none can be hidden to score by; give "
             "more attributes or fewer gaps."
         )
-    return trimmed_mean(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+    losses, nonzero, s = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return losses, nonzero, s

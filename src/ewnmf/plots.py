@@ -244,12 +244,11 @@ def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) ->
         )
     if ax is None:
         ax = _new_figure(6, 3.6).add_subplot()
-    colour = LINES[(len(ax.lines) + 1) % len(LINES)][0]
+    colour, style = LINES[(len(ax.containers) + 1) % len(LINES)]
     name = "" if label is None else f"{label}: "
     losses, chosen = -found.means, found.candidates == found.chosen
-    ax.errorbar(
-        found.candidates, losses, found.standard_errors, color=colour, marker=".", capsize=2, lw=1.2, label=label
-    )
+    look: dict[str, Any] = {"color": colour, "ls": style, "marker": ".", "capsize": 2, "lw": 1.2}
+    ax.errorbar(found.candidates, losses, found.standard_errors, label=label, **look)
     mark: dict[str, Any] = {"ls": "", "marker": "o", "ms": 10, "mfc": "none", "mew": 1.6, "color": colour}
     ax.plot(found.candidates[chosen], losses[chosen], label=f"{name}{found.chosen} chosen", **mark)
     ax.set(xlabel="number of components", ylabel="held-out loss (trimmed mean)")
