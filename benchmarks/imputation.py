@@ -72,7 +72,7 @@ def contenders(ranks: Sequence[int] = RANKS) -> dict[str, list[Filler]]:
         "KNNImputer": [Filler("", by_imputer(knn[5]))],
         "KNNImputer, neighbours chosen": [Filler(f"{k} neighbours", by_imputer(each)) for k, each in knn.items()],
         "NMF": factorizations(NMF, ranks, solver="accelerated", tol=1e-4),
-        "EWNMF, gamma auto": factorizations(EWNMF, ranks, solver="accelerated", tol=1e-4),
+        "EWNMF, self-tuned": factorizations(EWNMF, ranks, gamma="self-tuned", solver="accelerated", tol=1e-4),
     }
 
 

@@ -18,7 +18,7 @@ from ewnmf import datasets, factorize
 from ewnmf.metrics import clustering_accuracy
 
 DATA = {"Yale": (datasets.fetch_yale, 15), "UMIST": (datasets.fetch_umist, 20), "GTFD": (datasets.fetch_gtfd, 50)}
-GAMMAS: tuple[Any, ...] = (0.01, 0.03, 0.1, "auto")
+GAMMAS: tuple[Any, ...] = (0.01, 0.03, 0.1, "self-tuned")
 RUNS: dict[str, dict[str, Any]] = {
     "mu, components-first": {"order": "components-first", "max_iter": 300},
     "mu, codes-first": {"order": "codes-first", "max_iter": 300},

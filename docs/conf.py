@@ -14,7 +14,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
 ]
-exclude_patterns = ["_build"]
+# The results are included by choosing-gamma.md.
+exclude_patterns = ["_build", "choosing-gamma-results.md"]
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 

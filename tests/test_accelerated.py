@@ -55,7 +55,7 @@ def test_needs_fewer_iterations(loss: str, weighting: str) -> None:
 
 def test_tunes_gamma_and_stops_on_tol() -> None:
     X = _damaged(1)
-    answer = ewnmf.factorize(X, 4, solver="accelerated", tol=1e-3, rng=0)
+    answer = ewnmf.factorize(X, 4, gamma="self-tuned", solver="accelerated", tol=1e-3, rng=0)
     assert answer.reason == "converged"
     assert answer.gamma is not None
     assert (np.diff(answer.history) <= 0).all()

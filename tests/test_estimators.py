@@ -71,7 +71,8 @@ class TestTransform:
         assert model.reconstruction_err_ > 0
         entropy = getattr(model, "weighting", None) == "entropy"
         assert (model.gamma_ is not None and model.gamma_ > 0) if entropy else model.gamma_ is None
-        assert len(model.loss_curve_) == (13 if entropy else 25)
+        assert len(model.loss_curve_) == 25
+        assert (model.gamma_path_.gamma == model.gamma_) if entropy else model.gamma_path_ is None
         assert model.inverse_transform(model.transform(X)).shape == X.shape
         assert model.score(X) < 0
 
@@ -114,13 +115,15 @@ def test_transform_reaches_what_the_fit_reached(X: np.ndarray) -> None:
     assert error <= model.reconstruction_err_ * (1 + 1e-6)
 
 
-def test_auto_gamma_is_eight_mean_losses_and_shared_by_restarts(X: np.ndarray) -> None:
-    model = ewnmf.EWNMF(3, n_init=3, tol=0, max_iter=40, random_state=0).fit(X)
-    first = ewnmf.EWNMF(3, n_init=1, tol=0, max_iter=40, random_state=0).fit(X)
+def test_self_tuned_gamma_is_eight_mean_losses_and_shared_by_restarts(X: np.ndarray) -> None:
+    options: dict[str, Any] = {"gamma": "self-tuned", "tol": 0, "max_iter": 40, "random_state": 0}
+    model = ewnmf.EWNMF(3, n_init=3, **options).fit(X)
+    first = ewnmf.EWNMF(3, n_init=1, **options).fit(X)
     assert model.gamma_ == first.gamma_
+    assert model.gamma_path_ is None
     assert model.objective_ <= first.objective_
     tuned: list[Any] = []
-    answer = ewnmf.factorize(X, 3, max_iter=40, rng=0, callbacks=[tuned.append])
+    answer = ewnmf.factorize(X, 3, gamma="self-tuned", max_iter=40, rng=0, callbacks=[tuned.append])
     last = tuned[19]
     mean = np.mean((X - last.codes @ last.components) ** 2)
     assert answer.gamma == pytest.approx(8 * mean, rel=1e-10)
@@ -130,8 +133,8 @@ def test_auto_gamma_is_eight_mean_losses_and_shared_by_restarts(X: np.ndarray) -
 
 
 @pytest.mark.parametrize("max_iter", [1, 2, 3, 9])
-def test_auto_gamma_with_few_iterations(max_iter: int, X: np.ndarray) -> None:
-    model = ewnmf.EWNMF(3, tol=0, max_iter=max_iter, random_state=0).fit(X)
+def test_self_tuned_gamma_with_few_iterations(max_iter: int, X: np.ndarray) -> None:
+    model = ewnmf.EWNMF(3, gamma="self-tuned", tol=0, max_iter=max_iter, random_state=0).fit(X)
     assert model.gamma_ is not None
     assert 0 < model.gamma_ < np.inf
     assert np.isfinite(model.objective_)
@@ -237,7 +240,7 @@ def test_hard_onmf_codes_have_one_component(X: np.ndarray) -> None:
 
 
 def test_verbose_writes_to_standard_error(X: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    ewnmf.EWNMF(3, verbose=1, **QUICK).fit(X)
+    ewnmf.EWNMF(3, gamma="self-tuned", verbose=1, **QUICK).fit(X)
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("EWNMF: iteration 1, objective ")

@@ -247,3 +247,25 @@ def test_missing_data_is_named_with_the_folders_looked_at(tmp_path, monkeypatch)
     with pytest.raises(FileNotFoundError, match=r"the data set 'umist' is neither in .* nor in .*raw; set EWNMF_DATA"):
         data.check_available("umist")
     data.check_available("signals")
+
+
+def test_digits_are_scikit_learns_scaled_by_point_and_occluded_by_small_blocks():
+    spec = Spec("digits", "nmf", 10, 4, occluded=0.3, block=3)
+    made: Any = data.sample(spec)
+    assert made.clean.shape == (1797, 64)
+    assert np.array_equal(made.clean.min(axis=1), np.zeros(1797))
+    assert np.array_equal(made.clean.max(axis=1), np.ones(1797))
+    assert sorted(set(made.damaged.sum(axis=1))) == [0, 9]
+    assert made.damaged.any(axis=1).sum() == round(0.3 * 1797)
+    assert np.array_equal(np.bincount(made.classes), [178, 182, 177, 183, 181, 182, 181, 179, 174, 180])
+    data.check_available("digits", home="nowhere")
+
+
+def test_the_loss_of_a_run_is_that_of_its_spec():
+    X = np.random.default_rng(0).random((8, 6))
+    for loss in ("euclidean", "kullback-leibler"):
+        for method, gamma in (("nmf", None), ("ewnmf", 0.1)):
+            ours = execute.fitted(Spec("yale", method, 2, 7, gamma=gamma, loss=loss, max_iter=5), X)
+            weighting = {"weighting": "none"} if gamma is None else {"gamma": gamma}
+            plain = factorize(X, 2, loss=loss, rng=7, max_iter=5, **weighting)
+            assert np.array_equal(ours.codes, plain.codes)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ewnmf.experiments import cost
+from ewnmf.experiments.cases import CASES, gamma_grid
 from ewnmf.experiments.cost import Estimator
 from ewnmf.experiments.plan import GAMMAS, TARGETS, Limits, planned
 from ewnmf.experiments.spec import METHODS
@@ -73,15 +74,17 @@ def test_quick_is_a_part_of_the_whole(name):
     assert set(quick) <= set(whole)
 
 
-def test_quick_is_estimated_at_a_quarter_of_an_hour_of_one_core(monkeypatch, tmp_path):
+def test_quick_is_estimated_at_under_twenty_minutes_of_one_core(monkeypatch, tmp_path):
     monkeypatch.setenv("EWNMF_DATA", str(tmp_path))
-    quick = [spec for spec in planned(["all"], quick=True) if spec.dataset != "tdt2"]
-    assert 300 < sum(map(Estimator().seconds, quick)) < 900
+    quick = planned(["all"], quick=True, limits=Limits(without=("tdt2",)))
+    assert 300 < sum(map(Estimator().seconds, quick)) < 1200
+    assert 60 < sum(map(Estimator().seconds, TARGETS["auto-gamma"].specs(quick=True))) < 150
 
 
 def test_texts_are_last_and_statistics_first():
-    order = [spec.dataset for spec in EVERYTHING if spec.method != "none"]
-    assert set(order[order.index("tdt2") :]) == {"tdt2"}
+    shared = set(TARGETS["auto-gamma"].specs())
+    texts = [spec for spec in TARGETS["fig9"].specs() if spec not in shared]
+    assert EVERYTHING[-len(texts) :] == texts
     assert [spec.method for spec in EVERYTHING[:5]] == ["none"] * 5
 
 
@@ -96,14 +99,66 @@ def test_limits_take_the_first_ones():
     assert set(figure) < set(TARGETS["fig9"].specs())
 
 
+def test_data_sets_can_be_left_out():
+    specs = planned(["table2", "fig9", "auto-gamma"], limits=Limits(without=("tdt2", "digits")))
+    assert {spec.dataset for spec in specs} == {"yale", "umist", "gtfd", "caltech101"}
+    assert set(specs) < set(EVERYTHING)
+
+
 def test_limits_go_before_quick():
     specs = TARGETS["table2"].specs(quick=True, limits=Limits(seeds=1))
     assert {spec.seed for spec in specs} == {0}
     assert {spec.seed for spec in TARGETS["table2"].specs(limits=Limits(seeds=12))} == set(range(12))
 
 
+def test_the_choice_of_gamma_goes_seed_by_seed_with_texts_at_the_end_of_a_seed():
+    specs = TARGETS["auto-gamma"].specs()
+    assert [spec.seed for spec in specs] == sorted(spec.seed for spec in specs)
+    per_seed = Counter((spec.dataset, spec.loss, spec.occluded, spec.seed) for spec in specs)
+    images = {"yale", "umist", "gtfd", "caltech101", "digits"}
+    faces = [(name, "euclidean", share, seed) for name in images for share in (0, 0.3) for seed in range(20)]
+    texts = [("tdt2", loss, 0.0, seed) for loss in ("euclidean", "kullback-leibler") for seed in range(10)]
+    assert per_seed == dict.fromkeys([*faces, *texts], 15)
+    for seed in range(10):
+        order = [spec.dataset for spec in specs if spec.seed == seed]
+        assert order[0] == "yale"
+        assert set(order[order.index("tdt2") :]) == {"tdt2"}
+    for spec in specs:
+        drawn = spec.dataset in ("caltech101", "tdt2")
+        assert spec.draw == (spec.seed % 10 if drawn else None)
+        assert spec.block == (3 if spec.dataset == "digits" and spec.occluded else 12)
+        assert spec.max_iter == 300
+
+
+def test_a_case_knows_its_runs_and_no_others():
+    specs = [replace(spec, max_iter=7) for spec in EVERYTHING]
+    asked = {replace(spec, max_iter=7) for spec in TARGETS["auto-gamma"].specs()}
+    found = [[spec for spec in specs if case.has(spec)] for case in CASES]
+    assert set().union(*found) == asked
+    assert sum(map(len, found)) == len(asked)
+
+
+def test_runs_that_other_targets_have_are_shared():
+    asked = set(TARGETS["auto-gamma"].specs())
+    assert len(asked & set(TARGETS["table2"].specs())) == 10 * (1 + 1 + 3)
+    assert len(asked & set(TARGETS["fig7"].specs())) == 10 * (1 + 1 + 3)
+    assert len(asked & set(TARGETS["fig9"].specs())) == 10 * (1 + 1 + 3)
+    occluded = [spec for spec in asked & set(TARGETS["occlusion"].specs()) if spec.occluded]
+    assert Counter(spec.gamma for spec in occluded) == {None: 10, "auto": 10, 0.1: 10, 0.01: 10}
+
+
+def test_gammas_are_four_per_decade_and_the_coarse_ones_come_first():
+    grid = gamma_grid(-2.5, 0.5)
+    assert np.allclose(np.diff(np.log10(sorted(grid))), 0.25)
+    assert (min(grid), max(grid)) == (10.0**-2.5, 10.0**0.5)
+    assert set(grid[:3]) == {0.01, 0.1, 1.0}
+    assert np.allclose(np.diff(np.log10(sorted(grid[:7]))), 0.5)
+
+
 def test_an_unknown_target_is_refused_with_a_list():
-    with pytest.raises(ValueError, match=r"target='fig1' is not known; use one of 'all', 'fig10', .*'table3'"):
+    with pytest.raises(
+        ValueError, match=r"target='fig1' is not known; use one of 'all', 'auto-gamma', 'fig10', .*'table3'"
+    ):
         planned(["table2", "fig1"])
 
 

@@ -128,6 +128,9 @@ def test_the_report_has_every_table_and_figure(whole):
         "reproduction.md",
         *(f"images/reproduction/{name}.{kind}" for name in drawn for kind in ("png", "svg")),
         *(f"images/reproduction/{name}.csv" for name in sheets),
+        "choosing-gamma-results.md",
+        *(f"images/choosing-gamma/accuracy-{codes}.{kind}" for codes in ("unit", "raw") for kind in ("png", "svg")),
+        "images/choosing-gamma/auto-gamma.csv",
     }
     assert {path for path in out.rglob("*") if path.is_file()} == set(files)
     assert files[0] == out / "reproduction.md"
@@ -143,8 +146,9 @@ def test_pictures_are_small_enough_and_of_page_width(whole):
 
 def test_every_link_of_the_page_leads_to_a_file_beside_it(whole):
     out, files = whole
-    links = set(re.findall(r"\]\(([^)]+)\)", text_of(out)))
-    assert {out / link for link in links} == set(files[1:])
+    pages = [path for path in files if path.suffix == ".md"]
+    links = {link for path in pages for link in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))}
+    assert {out / link for link in links} == set(files) - set(pages)
 
 
 def test_the_page_is_markdown_that_the_documentation_can_show(whole):
@@ -244,7 +248,7 @@ def test_rendering_again_gives_the_same_bytes(whole, store, tmp_path):
 
 def test_an_empty_store_gives_a_page_that_says_so(empty, tmp_path):
     files = render(empty, ["all"], tmp_path)
-    assert files == [tmp_path / "reproduction.md"]
+    assert files == [tmp_path / "reproduction.md", tmp_path / "choosing-gamma-results.md"]
     text = text_of(tmp_path)
     assert "Nothing yet: the store is empty." in text
     assert text.count("**not yet run**") == len(CLAIMS)
@@ -284,7 +288,7 @@ def test_without_matplotlib_a_sentence_names_the_extra(empty, tmp_path, monkeypa
 
 
 def test_a_failed_write_leaves_the_old_page_and_nothing_else(empty, tmp_path, monkeypatch):
-    render(empty, ["all"], tmp_path / "out")
+    render(empty, ["table1"], tmp_path / "out")
     before = text_of(tmp_path / "out")
 
     def full(source, target):
@@ -292,6 +296,6 @@ def test_a_failed_write_leaves_the_old_page_and_nothing_else(empty, tmp_path, mo
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        render(empty, ["table1"], tmp_path / "out")
+        render(empty, ["all"], tmp_path / "out")
     assert text_of(tmp_path / "out") == before
     assert [path.name for path in Path(tmp_path / "out").iterdir()] == ["reproduction.md"]

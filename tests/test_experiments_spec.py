@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ewnmf.experiments.spec import Spec
+from ewnmf.experiments.spec import AUTO_RULE, Spec
 
 YALE = Spec("yale", "ewnmf", 15, 0, gamma=0.1)
 
@@ -35,9 +35,26 @@ def test_every_field_is_part_of_the_key():
         replace(YALE, max_iter=299),
         replace(YALE, draw=0),
         replace(YALE, occluded=0.1),
+        replace(YALE, occluded=0.1, block=3),
         replace(YALE, keep=("history",)),
+        replace(YALE, loss="kullback-leibler"),
+        replace(YALE, gamma="auto", rule=0),
     ]
-    assert len({spec.key for spec in (YALE, *others)}) == 12
+    assert len({spec.key for spec in (YALE, *others)}) == 15
+
+
+def test_keys_of_stores_of_before_are_pinned():
+    auto = replace(YALE, gamma="auto", rule=0, keep=("weights",))
+    assert auto.key == "495d7072f6872c1c4d80057813d4fe19fa3708575e867dfa28d00460e7d9a476"
+    occluded = Spec("caltech101", "nmf", 10, 3, draw=3, occluded=0.3, attempt=2, max_iter=20)
+    assert occluded.key == "5df8ceb9b56715c22e1398fcc22d705fa30e334f311ea27d089eac78aa790e70"
+
+
+def test_the_rule_is_that_of_auto_alone_and_the_block_that_of_occlusion():
+    auto = replace(YALE, gamma="auto")
+    assert (YALE.rule, auto.rule, replace(auto, gamma=0.1)) == (None, AUTO_RULE, YALE)
+    assert replace(YALE, block=3) == YALE
+    assert replace(YALE, block=3, occluded=0.3).block == 3
 
 
 @pytest.mark.parametrize(
@@ -48,6 +65,7 @@ def test_every_field_is_part_of_the_key():
         ({"gamma": None}, "gamma=None does not go with method='ewnmf': EWNMF alone has a gamma"),
         ({"method": "nmf"}, "gamma=0.1 does not go with method='nmf'"),
         ({"gamma": "best"}, "gamma='best' is not known; use one of 'auto'"),
+        ({"loss": "kl"}, "loss='kl' is not known; use one of 'euclidean', 'kullback-leibler'"),
         ({"keep": ("everything",)}, "keep='everything' is not known"),
     ],
 )
@@ -67,4 +85,8 @@ def test_a_spec_says_what_it_is():
     assert str(YALE) == "yale ewnmf gamma=0.1 k=15 seed=0"
     assert str(Spec("tdt2", "nmf", 3, 4, draw=4, attempt=2)) == "tdt2 nmf k=3 draw=4 try=3"
     assert str(Spec("yale", "nmf", 15, 1, occluded=0.3)) == "yale nmf k=15 seed=1 occluded=0.3"
+    assert str(Spec("tdt2", "nmf", 5, 13, draw=3, loss="kullback-leibler")) == (
+        "tdt2 nmf k=5 draw=3 seed=13 kullback-leibler"
+    )
+    assert str(Spec("digits", "nmf", 10, 1, occluded=0.3, block=3)) == "digits nmf k=10 seed=1 occluded=0.3 block=3"
     assert str(Spec("gtfd", "none", 50, 0)) == "gtfd statistics k=50 seed=0"

@@ -62,6 +62,28 @@ def test_rows_are_found_by_their_specs_and_in_order(path):
             store.array(specs[0].key, "weights")
 
 
+def test_a_store_of_before_is_given_the_new_columns(path):
+    auto = Spec("yale", "ewnmf", 15, 1, gamma="auto", rule=0)
+    with Store.open(path) as store:
+        for spec in (SPEC, auto):
+            store.add(row_of(spec), {})
+        for column in ("loss", "block", "rule"):
+            store._connection.execute(f"ALTER TABLE results DROP COLUMN {column}")
+    new = [
+        replace(SPEC, loss="kullback-leibler"),
+        replace(auto, rule=None),
+        Spec("digits", "nmf", 10, 0, occluded=0.3, block=3),
+    ]
+    with Store.open(path) as store, Store.open(path) as second:
+        assert store.rows() == [row_of(SPEC), row_of(auto)]
+        assert all(row.key == row.spec.key for row in store.rows())
+        for spec in new:
+            second.add(row_of(spec), {})
+        assert {row.spec for row in store.rows()} == {SPEC, auto, *new}
+        assert store.rows(loss="kullback-leibler") == [row_of(new[0])]
+        assert store.rows(gamma="auto", rule=0) == [row_of(auto)]
+
+
 def test_what_is_there_already_stays(path):
     with Store.open(path) as store, Store.open(path) as second:
         store.add(row_of(SPEC, first=1.0), ARRAYS)

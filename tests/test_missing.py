@@ -174,7 +174,7 @@ def test_gaps_are_filled(X: np.ndarray) -> None:
 
 def test_gamma_is_that_of_observed_entries(gaps: np.ndarray) -> None:
     seen: list[Any] = []
-    answer = ewnmf.factorize(gaps, 3, max_iter=40, rng=0, callbacks=[seen.append])
+    answer = ewnmf.factorize(gaps, 3, gamma="self-tuned", max_iter=40, rng=0, callbacks=[seen.append])
     at = seen[19]
     assert answer.gamma == pytest.approx(8 * np.nanmean((gaps - at.codes @ at.components) ** 2), rel=1e-10)
 

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ewnmf import datasets, losses, metrics, models, plots, weights
+    from ewnmf.choosing import GammaPath
     from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.loading import load
+    from ewnmf.paths import gamma_path
     from ewnmf.ranks import RankPath
     from ewnmf.selection import select_rank
 
@@ -21,11 +23,13 @@ __all__ = [
     "ONMF",
     "ConvexNMF",
     "Factorization",
+    "GammaPath",
     "RankPath",
     "SemiNMF",
     "__version__",
     "datasets",
     "factorize",
+    "gamma_path",
     "load",
     "losses",
     "metrics",
@@ -42,7 +46,9 @@ _HOMES = {
     "ConvexNMF": "estimators",
     "SemiNMF": "estimators",
     "Factorization": "factorization",
+    "GammaPath": "choosing",
     "factorize": "factorization",
+    "gamma_path": "paths",
     "load": "loading",
     "RankPath": "ranks",
     "select_rank": "selection",

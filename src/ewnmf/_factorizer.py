@@ -17,8 +17,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
+from ewnmf.choosing import settle
 from ewnmf.encoding import encode, weights_of
-from ewnmf.factorization import Settings, run, spread
+from ewnmf.factorization import spread
+from ewnmf.gamma import GammaWish
 from ewnmf.holdout import held_out_losses, trimmed_mean
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
@@ -29,6 +31,7 @@ from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
 from ewnmf.ranks import RankPath, Trials, check_candidates, search
+from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Iteration, Solution
 from ewnmf.starts import Starts, start_by_point
 from ewnmf.tables import numeric_table
@@ -85,11 +88,10 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
     def _model(self) -> Model:
         raise NotImplementedError
 
-    def _problem(self) -> tuple[Problem, bool]:
-        """The problem of the parameters, and whether gamma is still to be settled."""
-        gamma = checks.check_gamma(self.gamma, self.weighting)
-        problem = Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=gamma)
-        return problem, gamma is None and isinstance(problem.weighting, Entropy)
+    def _problem(self) -> tuple[Problem, GammaWish]:
+        """The problem of the parameters, and what is asked of gamma."""
+        wish = checks.check_gamma(self.gamma, self.weighting)
+        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=wish.value), wish
 
     def _settings(self) -> Settings:
         progress = [Progress(label=type(self).__name__)] if self.verbose else []
@@ -155,13 +157,14 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, starts: Starts, **weighed: Any) -> None:
-        problem, tune = self._problem()
+    def _fit(self, X: Any, starts: Starts, grid: GammaWish | None = None, **weighed: Any) -> None:
+        problem, wish = self._problem()
+        wish = wish if grid is None else grid
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
-        self._choose_rank(points, problem, tune)
+        self._choose_rank(points, problem, wish)
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         counted = points.take(points.counted)
@@ -176,14 +179,12 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 rng = np.random.default_rng(seed)
                 start = start_by_point(problem, counted, n_components, self.init, starts, rng)
                 watching = tasks.start(self._attributes_at)
-                solution = run(
-                    problem,
-                    counted,
-                    start,
-                    replace(settings, callbacks=[*settings.callbacks, *watching]),
-                    tune=tune and best is None,
-                    fixed=fixed,
-                )
+                watched = replace(settings, callbacks=[*settings.callbacks, *watching])
+                if best is None:
+                    solution = settle(problem, counted, start, watched, wish, fixed=fixed)
+                    self.gamma_path_ = solution.path
+                else:
+                    solution = run(problem, counted, start, watched, fixed=fixed)
                 tasks.end_start()
                 problem = solution.problem
                 if best is None or solution.excess < best.excess:
@@ -197,14 +198,14 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tasks.end({})
         self._warn(best)
 
-    def _choose_rank(self, points: Points, problem: Problem, tune: bool) -> None:
+    def _choose_rank(self, points: Points, problem: Problem, wish: GammaWish) -> None:
         """Set `rank_path_` where the number of components is to be chosen, and only there."""
         if hasattr(self, "rank_path_"):
             del self.rank_path_
         if isinstance(self.n_components, str) and self.n_components == "cv":
-            self.rank_path_ = search(self._trials(points, problem, tune))
+            self.rank_path_ = search(self._trials(points, problem, wish))
 
-    def _trials(self, points: Points, problem: Problem, tune: bool, **options: Any) -> Trials:
+    def _trials(self, points: Points, problem: Problem, wish: GammaWish, **options: Any) -> Trials:
         if problem.model.refuses_hidden() is not None:
             raise ValueError(
                 f"n_components='cv' and select_rank hide entries from the fit, which {type(self).__name__} (model="
@@ -216,26 +217,29 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 "init='custom' has the n_components of its start factors, so that there is nothing to choose; use "
                 "another init, or give n_components."
             )
-        return Trials(
+        return Trials.of(
             problem,
             points.take(points.counted),
-            self._settings(),
-            tune,
-            self.init,
-            checks.check_count("n_init", self.n_init),
-            self.fixed_components,
             int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            settings=self._settings(),
+            wish=wish,
+            init=self.init,
+            n_init=checks.check_count("n_init", self.n_init),
+            fixed=self.fixed_components,
             **options,
         )
 
     def _rank_path(self, X: Any, candidates: Any, repeats: int, share: float, **weighed: Any) -> RankPath:
         """The path of `ewnmf.select_rank`."""
-        problem, tune = self._problem()
+        problem, wish = self._problem()
         options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
-        trials = self._trials(points, problem, tune, **options)
-        return search(trials) if candidates is None else trials.path(check_candidates(candidates, trials.limit))
+        trials = self._trials(points, problem, wish, **options)
+        if candidates is None:
+            return search(trials)
+        found = check_candidates(candidates, trials.limit)
+        return trials.settled(found).path(found)
 
     def _learn_facts(self, points: Points, problem: Problem) -> None:
         """Keep what the codes of new points need to know of the data."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_array
 
+from ewnmf.gamma import GammaWish
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.weights import Entropy
@@ -20,6 +21,7 @@ __all__ = [
     "check_count",
     "check_fixed",
     "check_gamma",
+    "check_grid",
     "check_mask",
     "check_n_components",
     "check_share",
@@ -81,27 +83,56 @@ def check_n_components(n_components: object, n_features: int, *starts: Array | N
     return check_count("n_components", n_components)
 
 
-def check_gamma(gamma: object, weighting: object) -> float | None:
-    """A positive gamma, or None for ``"auto"``; a weighting that brings its own gamma decides."""
+_GAMMA = "a positive number, 'auto', 'self-tuned', or a multiple of plain NMF's mean loss such as '4x'"
+
+
+def check_gamma(gamma: object, weighting: object) -> GammaWish:
+    """What is asked of gamma; a weighting that brings its own gamma decides."""
     own = weighting.gamma if isinstance(weighting, Entropy) else None
     if isinstance(gamma, str):
+        wish = GammaWish.named(gamma)
+        if wish is None:
+            raise ValueError(f"gamma={gamma!r} must be {_GAMMA}.")
+        if own is None:
+            return wish
         if gamma != "auto":
-            raise ValueError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+            raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
         gamma = own
-        if gamma is None:
-            return None
     if isinstance(gamma, bool) or not isinstance(gamma, Real):
-        raise TypeError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+        raise TypeError(f"gamma={gamma!r} must be {_GAMMA}.")
     if gamma == 0:
         raise ValueError(
             "gamma=0 puts all the weight of a point on its best fitted attribute, from which nothing can be learned; "
             "give a positive gamma or 'auto'."
         )
     if not float(gamma) > 0:
-        raise ValueError(f"gamma={gamma!r} must be a positive number or 'auto'.")
+        raise ValueError(f"gamma={gamma!r} must be {_GAMMA}.")
     if own is not None and own != gamma:
         raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
-    return float(gamma)
+    return GammaWish(float(gamma))
+
+
+def check_grid(relative: Any, gammas: Any) -> GammaWish:
+    """The gammas to try: multiples of plain NMF's mean loss, or absolute values; the usual multiples by default."""
+    if relative is not None and gammas is not None:
+        raise ValueError("relative and gammas were both given; give one of them.")
+    name, grid = ("gammas", gammas) if gammas is not None else ("relative", relative)
+    if grid is None:
+        return GammaWish(rule="auto")
+    try:
+        values = np.atleast_1d(np.asarray(grid, dtype=np.float64)).ravel()
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={grid!r} must be a list of positive numbers.") from None
+    bad = values[~((values > 0) & np.isfinite(values))]
+    if values.size == 0 or bad.size:
+        found = f"has {bad[0]:g}" if bad.size else "is empty"
+        raise ValueError(f"{name} {found}; give positive, finite numbers (plain NMF is always tried too).")
+    ordered = tuple(float(value) for value in np.unique(values)[::-1])
+    return GammaWish(rule="auto", gammas=ordered) if name == "gammas" else GammaWish(rule="auto", relative=ordered)
+
+
+_LARGEST = 0.45
+"""Values up to this power of the largest number can be multiplied and summed."""
 
 
 def check_values(X: Array, problem: Problem, whom: str) -> None:
@@ -112,6 +143,12 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
         raise ValueError(
             f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
             "NaN where they are missing."
+        )
+    largest, limit = max(-lowest, float(X.max())), float(np.finfo(X.dtype).max) ** _LARGEST
+    if largest > limit:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose products overflow {X.dtype}; divide X by a constant so that they "
+            f"stay below {limit:.1g}."
         )
     if lowest < 0 and not problem.takes_negative:
         raise ValueError(

@@ -29,10 +29,13 @@ _PARAMETERS = """n_components : int, "auto" or "cv", default="auto"
     weighting : {"entropy", "fixed", "none"} or Weighting, default=$weighting
         ``"entropy"``: a weight for every attribute of every point, learned with the factors. ``"fixed"``: the weights
         given to `fit`. ``"none"``: all entries alike.
-    gamma : float or "auto", default="auto"
+    gamma : float, "auto", "self-tuned" or a text like "4x", default="auto"
         Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity trusts all
-        alike. ``"auto"`` settles 8 times the mean loss during the first min(150, max_iter // 2) iterations of the first
-        start; where that loss is 0 (an exact fit) gamma is infinite and all weights are equal.
+        alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best with the
+        neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at most 8 fits, and
+        less than one more on large data, where a subsample decides. ``"self-tuned"`` settles 8 times the mean loss
+        during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of plain NMF: a number without
+        unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See docs/choosing-gamma.md.
     feature_weight : array-like of shape (n_features,), default=None
         Prior importance of the attributes, at least 0: their weights in the loss, and before learning those of
         ``weighting="entropy"``. They hold for new points too.
@@ -79,7 +82,9 @@ _ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
     rank_path_ : RankPath
         The candidates and their scores; with ``n_components="cv"`` only.
     gamma_ : float or None
-        The gamma of the entropy weighting.
+        The gamma of the entropy weighting, infinite where plain NMF is the answer.
+    gamma_path_ : GammaPath or None
+        What ``gamma="auto"`` tried, and how it scored.
     n_iter_ : int
         Iterations of the best start.
     objective_ : float

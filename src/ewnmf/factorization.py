@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,23 +11,21 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ewnmf import checks
+from ewnmf.choosing import GammaPath, settle
 from ewnmf.encoding import weights_of
-from ewnmf.gamma import SelfTuning
 from ewnmf.losses import Loss
-from ewnmf.models import NMF, Model
-from ewnmf.naming import unknown_name
+from ewnmf.models import Model
 from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
-from ewnmf.solver import Callback, Interrupted, Solution, solve
+from ewnmf.running import Settings
+from ewnmf.solver import Callback, Interrupted, Solution
 from ewnmf.starts import Starts, draw_start
 from ewnmf.tables import numeric_table
-from ewnmf.updates.rule import Factors
 from ewnmf.weights import Entropy, Weighting
 
-__all__ = ["Factorization", "Settings", "factorize", "run", "spread"]
+__all__ = ["Factorization", "factorize", "spread"]
 
 Array = NDArray[Any]
-SOLVERS = ("accelerated", "mu")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,9 +49,11 @@ class Factorization:
     loss : float
         The sum of the losses of all observed entries, times their prior weights.
     gamma : float or None
-        Of the entropy weighting.
+        Of the entropy weighting; infinite where plain NMF was chosen.
+    gamma_path : GammaPath or None
+        What was tried, where ``gamma="auto"`` chose among several.
     n_iter : int
-        Iterations, those that settled gamma included.
+        Iterations of the run at `gamma`.
     reason : {"converged", "max_iter", "callback", "interrupted"}
         Why the run stopped.
     """
@@ -70,6 +69,7 @@ class Factorization:
     n_iter: int
     reason: str
     problem: Problem
+    gamma_path: GammaPath | None
     _points: Points = field(repr=False)
 
     def weights(self) -> Array:
@@ -99,6 +99,7 @@ class Factorization:
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,
+            gamma_path=solution.path,
             _points=points,
         )
 
@@ -110,81 +111,6 @@ def spread(part: Array, rows: Array) -> Array:
     whole = np.zeros((rows.size, part.shape[1]), part.dtype)
     whole[rows] = part
     return whole
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a run goes, once problem, data and start are known."""
-
-    order: str = "components-first"
-    solver: str = "mu"
-    max_iter: int = 300
-    tol: float = 0.0
-    n_jobs: int | None = None
-    callbacks: Sequence[Callback] = ()
-
-    def __post_init__(self) -> None:
-        if self.solver not in SOLVERS:
-            raise unknown_name("solver", self.solver, SOLVERS)
-        checks.check_count("max_iter", self.max_iter)
-        checks.check_tol(self.tol)
-
-
-def run(problem: Problem, points: Points, start: Factors, settings: Settings, *, tune: bool, fixed: Array) -> Solution:
-    """One run of the core on points that all count, with `fixed` (k x m) as its first components.
-
-    With `tune` gamma is settled during its first part.
-    """
-    data, start = points.data, start.holding(fixed)
-    if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
-        raise ValueError(
-            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
-            "updates of model='nmf' can be extrapolated. Use solver='mu'."
-        )
-    tuner = None
-    if tune:
-        tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter)
-    heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
-    whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
-    watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
-    try:
-        solution = solve(
-            problem,
-            heard,
-            _restricted(start, rows),
-            order=settings.order,
-            accelerate=settings.solver == "accelerated",
-            max_iter=settings.max_iter,
-            tol=settings.tol,
-            n_jobs=settings.n_jobs,
-            tuner=tuner,
-            callbacks=watched,
-            fixed=len(fixed),
-        )
-    except Interrupted as interrupt:
-        interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
-        raise
-    return solution._replace(factors=whole(solution.factors))
-
-
-def _restricted(start: Factors, rows: Array | None) -> Factors:
-    """The start for the attributes `rows` alone."""
-    return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
-
-
-def _expanded(factors: Factors, rows: Array | None, unseen: Array, fixed: Array) -> Factors:
-    """The factors for all attributes: zero where the data is, and where nothing of it was observed, but for `fixed`."""
-    if rows is None and unseen.size == 0 and len(fixed) == 0:
-        return factors
-    if rows is None:
-        W = factors.W.copy(order="F")
-    else:
-        W = np.zeros((fixed.shape[1], factors.W.shape[1]), dtype=factors.W.dtype, order="F")
-        W[rows] = factors.W
-    if factors.U is None:
-        W[unseen] = 0
-        W[:, : len(fixed)] = fixed.T
-    return factors._replace(basis=(W, *factors.basis[1:]))
 
 
 def factorize(
@@ -229,8 +155,10 @@ def factorize(
         What is asked of the factors.
     weighting : {"entropy", "fixed", "none"} or Weighting
         How entries are weighted.
-    gamma : float or "auto"
-        Strength of the entropy; ``"auto"`` settles ``8 * mean loss`` in the first min(150, max_iter // 2) iterations.
+    gamma : float, "auto", "self-tuned" or a text like "4x"
+        Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
+        (docs/choosing-gamma.md), ``"self-tuned"`` settles 8 times the mean loss during the first half of the run, and
+        ``"4x"`` is 4 times the mean loss of plain NMF.
     codes, components, combinations : array-like, optional
         Starts of shape (n, K), (K, m) and, for Convex-NMF in place of components, (n, K); drawn uniformly from
         [0.1, 1.1] where not given.
@@ -264,8 +192,8 @@ def factorize(
     Factorization
         The factors and how the run went. On Ctrl-C a `KeyboardInterrupt` carries it as ``.solution``.
     """
-    given = checks.check_gamma(gamma, weighting)
-    problem = Problem.of(loss, model, weighting, gamma=given)
+    wish = checks.check_gamma(gamma, weighting)
+    problem = Problem.of(loss, model, weighting, gamma=wish.value)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
     floats = [np.float64, np.float32]
     X = check_array(numeric_table(X), accept_sparse="csr", dtype=floats, ensure_all_finite=False, input_name="X")
@@ -281,9 +209,8 @@ def factorize(
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
     start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng))
-    tune = given is None and isinstance(problem.weighting, Entropy)
     try:
-        return Factorization.of(run(problem, counted, start, settings, tune=tune, fixed=held), points)
+        return Factorization.of(settle(problem, counted, start, settings, wish, fixed=held), points)
     except Interrupted as interrupt:
         interrupt.solution = Factorization.of(interrupt.solution, points)
         raise

@@ -1,15 +1,52 @@
-"""Choosing gamma without labels."""
+"""What may be asked of gamma, and the rule that settles it during a run."""
 
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
 
 from ewnmf.losses import Loss
 
-__all__ = ["SelfTuning"]
+__all__ = ["RELATIVE", "GammaWish", "SelfTuning", "rounding"]
+
+RELATIVE = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
+"""The gammas that are tried, in units of the mean loss of plain NMF. Above them weights hardly differ from equal ones,
+below them most attributes of a point are lost."""
+_MULTIPLE = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?) ?x")
+
+
+@dataclass(frozen=True)
+class GammaWish:
+    """What the user asks of gamma: a value, a multiple of plain NMF's mean loss, or a rule and what it may try."""
+
+    value: float | None = None
+    times: float | None = None
+    rule: str | None = None
+    relative: tuple[float, ...] = RELATIVE
+    gammas: tuple[float, ...] | None = None
+
+    @classmethod
+    def named(cls, text: str) -> GammaWish | None:
+        """``"auto"``, ``"self-tuned"``, or a multiple such as ``"4x"``; None for any other text."""
+        if text in ("auto", "self-tuned"):
+            return cls(rule=text)
+        found = _MULTIPLE.fullmatch(text.strip())
+        try:
+            times = float(found[1]) if found else math.nan
+        except ValueError:
+            return None
+        return cls(times=times) if 0 < times < math.inf else None
+
+
+def rounding(loss: Loss, scale: float, dtype: np.dtype) -> float:
+    """Mean losses up to this, on data of that largest value and dtype, are rounding."""
+    if loss.degree is None:
+        return 0.0
+    with np.errstate(over="ignore"):
+        return float(16 * np.finfo(dtype).eps ** 2 * np.float64(scale) ** loss.degree)
 
 
 @dataclass(frozen=True)
@@ -39,9 +76,7 @@ class SelfTuning:
     @classmethod
     def for_run(cls, loss: Loss, scale: float, dtype: np.dtype, max_iter: int) -> SelfTuning:
         """The tuner of a run of `max_iter` iterations on data of that largest value and dtype."""
-        eps = float(np.finfo(dtype).eps)
-        rounding = 0.0 if loss.degree is None else 16 * eps**2 * scale**loss.degree
-        return cls(until=max(1, min(150, max_iter // 2)), rounding=rounding)
+        return cls(until=max(1, min(150, max_iter // 2)), rounding=rounding(loss, scale, dtype))
 
     def propose(self, iteration: int, mean_loss: float) -> float | None:
         """The new gamma after `iteration`, or None between estimates."""

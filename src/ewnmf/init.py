@@ -21,15 +21,22 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
     return (rng.random(shape) + 0.1).astype(dtype, copy=False)
 
 
+_GOLDEN = 0.3819660112501051
+
+
 def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np.float64]:
     """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
 
-    Equal points get equal numbers, wherever they stand and however they are stored.
+    Equal points get equal numbers, wherever they stand and however they are stored, and in whatever unit: they are made
+    of the values as shares of the point's largest one, to six digits.
     """
     numbers = np.empty((X.shape[0], count))
     for i, (places, values) in enumerate(_nonzeros(X, P)):
         content = hashlib.blake2b(places.astype("<i8").tobytes(), key=key)
-        content.update(values.astype("<f8").tobytes())
+        largest = np.abs(values).max(initial=0) or 1
+        # No quotient of whole numbers lies on the border between two steps.
+        shares = np.floor(values.astype(np.float64) / largest * 2**20 + _GOLDEN)
+        content.update(shares.astype("<i8").tobytes())
         stream = hashlib.shake_128(content.digest()).digest(8 * count)
         numbers[i] = (np.frombuffer(stream, "<u8") >> 11) * 2.0**-53
     return numbers

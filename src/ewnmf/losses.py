@@ -67,6 +67,11 @@ class Loss:
         """The part of the slope that asks for a smaller ``y``."""
         raise NotImplementedError
 
+    def between(self, x: Array, y: Array) -> Array:
+        """How far two data points are apart, symmetric: ``d(x, c) + d(y, c)`` for the ``c`` halfway between them."""
+        c = (x + y) / 2
+        return self.divergence(x, c) + self.divergence(y, c)
+
     def factor(self, num: Array, den: Array) -> Array:
         """``(num / den) ** exponent`` of a multiplicative step, and 1 where nothing is known (0 / 0)."""
         ratio = _ratio(num, den, 1.0)
@@ -101,6 +106,13 @@ class Euclidean(Loss):
         """``(x - y)^2``."""
         d: Array = x - y
         d *= d
+        return d
+
+    def between(self, x: Array, y: Array) -> Array:
+        """``(x - y)^2 / 2``."""
+        d: Array = x - y
+        d *= d
+        d *= 0.5
         return d
 
     def neg(self, x: Array, y: Array) -> Array:

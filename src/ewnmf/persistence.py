@@ -16,7 +16,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ewnmf import __version__, losses, models, problem, ranks, weights
+from ewnmf import __version__, choosing, losses, models, problem, ranks, weights
 from ewnmf.io import read_archive, write_archive
 from ewnmf.updates import rule
 
@@ -24,6 +24,7 @@ __all__ = ["library_versions", "read_estimator", "write_estimator"]
 
 Array = NDArray[Any]
 _MODULES: dict[str, ModuleType] = {
+    "choosing": choosing,
     "losses": losses,
     "models": models,
     "problem": problem,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-__all__ = ["components", "loss_curve", "rank_path", "signals", "weight_maps"]
+__all__ = ["components", "gamma_path", "loss_curve", "rank_path", "signals", "weight_maps"]
 
 Array = NDArray[Any]
 
@@ -214,6 +214,45 @@ def loss_curve(model: Any, *, ax: Axes | None = None, label: str | None = None) 
     ax.spines[["top", "right"]].set_visible(False)
     if label is not None:
         ax.legend(frameon=False)
+    return ax
+
+
+def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
+    """The scores of a path of gammas, with plain NMF as a flat line and the chosen gamma marked.
+
+    Parameters
+    ----------
+    path : GammaPath, or an estimator fitted with ``gamma="auto"``
+        What was tried.
+    ax : matplotlib axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    matplotlib axes
+        With the gammas on a logarithmic scale, in units of plain NMF's mean loss.
+    """
+    path = _part_of(path, "gamma_path_") if hasattr(path, "gamma_path_") else path
+    if path is None or not hasattr(path, "scores"):
+        raise ValueError(f"path={path!r} has no scores; fit with gamma='auto', or use ewnmf.gamma_path.")
+    if not np.isfinite(path.scores).all():
+        raise ValueError(f"the path has no scores to draw: its gamma comes from the rule {path.rule!r}.")
+    ax = _new_figure(6.4, 4.0).subplots() if ax is None else ax
+    finite = np.isfinite(path.relative)
+    ax.axhline(path.scores[0], color=VERMILION, ls="--", label="plain NMF")
+    ax.plot(path.relative[finite], path.scores[finite], "o-", color=BLUE, label="EWNMF")
+    if finite[path.chosen]:
+        at = path.relative[path.chosen], path.scores[path.chosen]
+        ax.plot(*at, "o", ms=13, mfc="none", mec="black", label=f"chosen: {at[0]:.3g}x (gamma = {path.gamma:.3g})")
+    else:
+        ax.lines[0].set_label("plain NMF (chosen)")
+    ax.set_xscale("log")
+    ax.set_xticks(path.relative[finite], [f"{value:.3g}x" for value in path.relative[finite]])
+    ax.set_xticks([], minor=True)
+    ax.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")
+    names = {"neighbourhoods": "agreement with neighbourhoods", "hidden entries": "minus loss of hidden entries"}
+    ax.set_ylabel(names.get(path.rule, "score"))
+    ax.legend()
     return ax
 
 

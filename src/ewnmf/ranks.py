@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,13 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf import checks, holdout
-from ewnmf.factorization import Settings, run
-from ewnmf.holdout import hold_out, losses_at, sampled, trimmed_mean
+from ewnmf.choosing import settle
+from ewnmf.gamma import GammaWish, rounding
+from ewnmf.holdout import SHARE, hold_out, losses_at, sampled, trimmed_mean
 from ewnmf.models import NMF
 from ewnmf.points import Points
 from ewnmf.problem import Problem
+from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Solution
 from ewnmf.starts import Starts, start_by_point
+from ewnmf.weights import Entropy
 
 __all__ = ["RankPath", "Trials", "check_candidates", "search", "usual_candidates"]
 
@@ -29,6 +33,10 @@ _FINER = 3
 _ITERATIONS = {True: 100, False: 300}
 """Iterations of a trial at the most, accelerated or not."""
 _TOL = 1e-4
+MULTIPLES = (16.0, 8.0, 4.0, 2.0, 1.0)
+"""Gammas that are tried for ``gamma="auto"``, in units of plain NMF's mean loss."""
+_CLEARLY = 0.95
+"""Plain NMF is left for a loss below this share of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,28 +92,51 @@ class Trials:
     problem: Problem
     points: Points
     settings: Settings
-    tune: bool
-    """Whether gamma tunes itself in every trial."""
+    wish: GammaWish
+    """What is asked of gamma."""
     init: str
     n_init: int
     fixed: Any
     """Components that stay as they are."""
     seed: int
-    repeats: int = 5
-    share: float = holdout.SHARE
-    hidden: list[Array] = field(init=False)
+    hidden: list[Array]
     """Where entries are hidden, for every repeat."""
+    share: float
 
-    def __post_init__(self) -> None:
-        key = self.seed.to_bytes(8, "little")
-        object.__setattr__(self, "points", sampled(self.points, holdout.MOST, key))
-        hidden = [hold_out(self.points, self.share, key, turn) for turn in range(self.repeats)]
+    @classmethod
+    def of(
+        cls, problem: Problem, points: Points, seed: int, *, repeats: int = 5, share: float = SHARE, **how: Any
+    ) -> Trials:
+        """On all points that count, or on a sample where they are many."""
+        key = seed.to_bytes(8, "little")
+        points = sampled(points, holdout.MOST, key)
+        hidden = [hold_out(points, share, key, turn) for turn in range(repeats)]
         if not hidden[0].any():
             raise ValueError(
                 "X has no point with two observed entries of positive weight, so that none can be held out to choose "
                 "n_components by; give a number of components."
             )
-        object.__setattr__(self, "hidden", hidden)
+        return cls(problem, points, seed=seed, hidden=hidden, share=share, **how)
+
+    def settled(self, candidates: list[int]) -> Trials:
+        """The same with ``gamma="auto"`` chosen once: what predicts the first hold-out best at the middle candidate.
+
+        Tried are plain NMF and `MULTIPLES` of its mean loss, which is taken as 0 where only rounding is left.
+        """
+        if self.wish.rule != "auto" or not isinstance(self.problem.weighting, Entropy):
+            return self
+        K, plain = candidates[len(candidates) // 2], self._at(math.inf)
+        fit = plain._fit(K, 0)
+        data = plain.points.data
+        scale = fit.loss / plain._seen(0).data.mass
+        if scale <= rounding(self.problem.loss, data.scale, data.X.dtype):
+            return plain
+        tried = [self._at(times * scale) for times in MULTIPLES]
+        losses = [_CLEARLY * plain._judged(fit, 0), *(trials._judged(trials._fit(K, 0), 0) for trials in tried)]
+        return [plain, *tried][int(np.argmin(losses))]
+
+    def _at(self, gamma: float) -> Trials:
+        return replace(self, wish=GammaWish(gamma), problem=self.problem.at(Entropy(gamma)))
 
     @property
     def limit(self) -> int:
@@ -119,7 +150,7 @@ class Trials:
 
     def scores(self, n_components: int) -> list[float]:
         """Minus the trimmed mean loss of what is hidden, for every repeat."""
-        return [-self._loss(n_components, repeat) for repeat in range(self.repeats)]
+        return [-self._judged(self._fit(n_components, turn), turn) for turn in range(len(self.hidden))]
 
     def path(self, candidates: Iterable[int], known: RankPath | None = None) -> RankPath:
         """The candidates' scores, together with those that are known."""
@@ -129,30 +160,33 @@ class Trials:
         scores = np.stack([columns[K] for K in ranks], axis=1)
         return RankPath(np.array(ranks, dtype=np.int64), scores, self.share, int(self.points.X.shape[0]))
 
-    def _loss(self, n_components: int, repeat: int) -> float:
-        problem, hidden = self.problem, self.hidden[repeat]
-        seen = self.points.hiding(hidden, positive=problem.loss.needs_positive)
-        fixed = checks.check_fixed(self.fixed, n_components, seen.X, problem)
-        factors = self._fit(seen, n_components, fixed, np.random.default_rng([self.seed, repeat])).factors
-        codes, components, tiny = factors.H.T, factors.W.T, seen.data.tiny
-        losses, nonzero = losses_at(hidden, self.points.X, codes, components, problem.loss, tiny)
-        s = self.points.s
+    def _seen(self, repeat: int) -> Points:
+        """What is not hidden."""
+        return self.points.hiding(self.hidden[repeat], positive=self.problem.loss.needs_positive)
+
+    def _judged(self, fit: Solution, repeat: int) -> float:
+        """The trimmed mean loss of what is hidden."""
+        hidden, s = self.hidden[repeat], self.points.s
+        codes, components, tiny = fit.factors.H.T, fit.factors.W.T, self.points.data.tiny
+        losses, nonzero = losses_at(hidden, self.points.X, codes, components, self.problem.loss, tiny)
         return trimmed_mean(losses, nonzero, None if s is None else np.repeat(s, hidden.sum(axis=1)))
 
-    def _fit(self, seen: Points, n_components: int, fixed: Array, rng: np.random.Generator) -> Solution:
-        """The best of `n_init` starts; the first settles gamma."""
-        problem, best = self.problem, None
-        for _ in range(self.n_init):
+    def _fit(self, n_components: int, repeat: int) -> Solution:
+        """The best of `n_init` starts on what is not hidden; the first settles gamma."""
+        problem, seen, answers = self.problem, self._seen(repeat), []
+        fixed = checks.check_fixed(self.fixed, n_components, seen.X, problem)
+        rng = np.random.default_rng([self.seed, repeat])
+        for turn in range(self.n_init):
             start = start_by_point(problem, seen, n_components, self.init, Starts(), rng)
             try:
-                solution = run(problem, seen, start, self._short, tune=self.tune and best is None, fixed=fixed)
+                if turn == 0:
+                    answers.append(settle(problem, seen, start, self._short, self.wish, fixed=fixed))
+                else:
+                    answers.append(run(problem, seen, start, self._short, fixed=fixed))
             except Interrupted:
                 raise KeyboardInterrupt from None
-            problem = solution.problem
-            if best is None or solution.excess < best.excess:
-                best = solution
-        assert best is not None
-        return best
+            problem = answers[-1].problem
+        return min(answers, key=lambda answer: answer.excess)
 
     @property
     def _short(self) -> Settings:
@@ -192,8 +226,9 @@ def search(trials: Trials) -> RankPath:
 
     It ends with the second candidate in a row that is worse than the best by more than its standard error.
     """
-    path: RankPath | None = None
-    for K in usual_candidates(trials.limit, trials.least):
+    candidates = usual_candidates(trials.limit, trials.least)
+    trials, path = trials.settled(candidates), None
+    for K in candidates:
         path = trials.path([K], path)
         worse = path.means.max() - path.means > path.standard_errors
         if worse[-2:].all() and worse.size > 2:

@@ -69,6 +69,8 @@ class Solution(NamedTuple):
     loss: float
     n_iter: int
     reason: str
+    path: Any = None
+    """How gamma was chosen, where it was."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -19,7 +19,7 @@ from ewnmf.experiments.cost import Estimator
 from ewnmf.experiments.data import check_available
 from ewnmf.experiments.plan import Limits, planned
 from ewnmf.experiments.runner import Outcome, missing, run
-from ewnmf.experiments.spec import Spec
+from ewnmf.experiments.spec import DATASETS, Spec
 from ewnmf.experiments.store import Store
 
 __all__ = ["reproduce"]
@@ -38,10 +38,13 @@ _FAILED, _INTERRUPTED = 2, 130
 )
 @click.option("--data", type=click.Path(), default=None, help="Folder of the data.  [default: EWNMF_DATA]")
 @click.option("--download", is_flag=True, help="Download data sets that are missing.")
-@click.option("--seeds", type=_AT_LEAST_1, help="The first so many seeds (Tables 2, 3, Figs. 2-4, occlusion).")
+@click.option(
+    "--seeds", type=_AT_LEAST_1, help="The first so many seeds (Tables 2, 3, Figs. 2-4, occlusion, auto-gamma)."
+)
 @click.option("--draws", type=_AT_LEAST_1, help="The first so many draws of categories (Figs. 5-9).")
 @click.option("--clusters", type=click.IntRange(min=2), help="The largest number of clusters (Figs. 5-9).")
 @click.option("--tries", type=click.IntRange(1, len(plan.GAMMAS)), help="So many gammas, and tries of NMF.")
+@click.option("--without", type=click.Choice(DATASETS), multiple=True, help="A data set to leave out.")
 @click.option("--render", "draw_only", is_flag=True, help="Draw from the store, run nothing.")
 @click.option("--no-render", is_flag=True, help="Run only, draw nothing.")
 @click.option("--list", "list_only", is_flag=True, help="Show the targets, what is stored, and the time it takes.")
@@ -49,10 +52,11 @@ _FAILED, _INTERRUPTED = 2, 130
 def reproduce(targets: tuple[str, ...], quick: bool, **options: Any) -> int:
     """Make the tables and figures of the paper from the real data.
 
-    TARGETS are table1 to table3, fig2 to fig11, occlusion, or all. Every run is stored as soon as it is finished, so
-    the same command goes on after an interruption; at the end the tables and figures are drawn from the store.
+    TARGETS are table1 to table3, fig2 to fig11, occlusion, auto-gamma, or all. Every run is stored as soon as it is
+    finished, so the same command goes on after an interruption; at the end the tables and figures are drawn from the
+    store.
     """
-    limits = Limits(options["seeds"], options["draws"], options["clusters"], options["tries"])
+    limits = Limits(**{name: options[name] for name in ("seeds", "draws", "clusters", "tries", "without")})
     out, home = options["out"], options["data"]
     named = plan.resolve(targets)
     if options["draw_only"] and options["no_render"]:

@@ -23,6 +23,8 @@ _SECONDS_PER_ENTRY = {
 }
 """Of an iteration on one core (2023)."""
 _OVERHEAD_SECONDS = 0.1
+_AUTO_FITS = 8
+"""What ``gamma="auto"`` costs at the most, in runs at a given gamma."""
 _SHAPES = {
     "signals": (10, 200, 1),
     "yale": (165, 1024, 15),
@@ -30,8 +32,10 @@ _SHAPES = {
     "gtfd": (750, 1024, 50),
     "caltech101": (8677, 1024, 101),
     "tdt2": (9394, 36771, 30),
+    "digits": (1797, 64, 10),
 }
 """Points, attributes, categories."""
+_TERMS = 130
 
 
 class Estimator:
@@ -47,9 +51,10 @@ class Estimator:
             return _OVERHEAD_SECONDS
         m, n = _SHAPES[spec.dataset][1], self._points(spec.dataset, spec.k, spec.draw)
         if spec.dataset == "tdt2":
-            # Terms that occur in n texts; the others cost nothing.
-            m = min(m, round(490 * sqrt(n)))
-        return _OVERHEAD_SECONDS + n * m * spec.max_iter * _SECONDS_PER_ENTRY[spec.method]
+            # Terms that occur in n texts, the others cost nothing; without weights, the terms of a text.
+            m = min(m, round(490 * sqrt(n))) if spec.method == "ewnmf" else _TERMS
+        fits = _AUTO_FITS if spec.gamma == "auto" else 1
+        return _OVERHEAD_SECONDS + n * m * spec.max_iter * fits * _SECONDS_PER_ENTRY[spec.method]
 
     def _count(self, dataset: str, k: int, draw: int | None) -> float:
         points, _, categories = _SHAPES[dataset]

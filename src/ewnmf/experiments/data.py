@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.datasets import load_digits
 
 from ewnmf import datasets
 from ewnmf.datasets._files import data_folder
@@ -18,11 +19,12 @@ __all__ = ["CATEGORIES", "Sample", "check_available", "class_sizes", "drawn_cate
 
 Array = NDArray[Any]
 
-CATEGORIES = {"yale": 15, "umist": 20, "gtfd": 50, "caltech101": 101, "tdt2": 30}
+CATEGORIES = {"yale": 15, "umist": 20, "gtfd": 50, "caltech101": 101, "tdt2": 30, "digits": 10}
 """Categories that subsets are drawn from; Caltech101's without its background folder."""
-BLOCK = 12
 _BACKGROUND = {"caltech101": 1}
 """Classes before the first category."""
+_BUILT_IN = ("signals", "digits")
+"""Data sets that need no file: made from the seed, or part of scikit-learn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ def sample(spec: Spec, home: str | None = None) -> Sample:
     made = Sample(datasets.scale_points(points), classes)
     if not spec.occluded:
         return made
-    X, blocks = datasets.occlude(made.X, block=BLOCK, fraction=spec.occluded, random_state=spec.seed)
+    X, blocks = datasets.occlude(made.X, block=spec.block, fraction=spec.occluded, random_state=spec.seed)
     return replace(made, X=X, damaged=blocks, clean=made.X)
 
 
@@ -65,7 +67,7 @@ def class_sizes(dataset: str, home: str | None = None) -> Array:
 
 def check_available(dataset: str, home: str | None = None, *, download: bool = False) -> None:
     """Refuse with a sentence where the data is not there, unless it may be downloaded and that works."""
-    if dataset == "signals":
+    if dataset in _BUILT_IN:
         return
     fetch = getattr(datasets, f"fetch_{dataset}")
     try:
@@ -82,6 +84,9 @@ def check_available(dataset: str, home: str | None = None, *, download: bool = F
 
 @lru_cache(maxsize=2)
 def _fetched(dataset: str, home: str | None) -> tuple[Any, Array]:
+    if dataset == "digits":
+        points, classes = load_digits(return_X_y=True)
+        return points, classes
     points, classes = getattr(datasets, f"fetch_{dataset}")(data_home=home, download_if_missing=False, return_X_y=True)
     return points, classes
 

@@ -66,7 +66,8 @@ def fitted(spec: Spec, X: Any) -> Factorization:
     weighting = {"gamma": spec.gamma} if spec.gamma is not None else {"weighting": "none"}
     # A trailing 0 changes nothing: the first attempt starts where factorize(..., rng=seed) does.
     rng = np.random.default_rng([spec.seed, spec.attempt])
-    return factorize(X, spec.k, model=MODELS[spec.method], max_iter=spec.max_iter, n_jobs=1, rng=rng, **weighting)
+    given: dict[str, Any] = {"loss": spec.loss, "model": MODELS[spec.method], **weighting}
+    return factorize(X, spec.k, max_iter=spec.max_iter, n_jobs=1, rng=rng, **given)
 
 
 def statistics(given: Sample) -> Figures:

@@ -91,7 +91,7 @@ def _gamma_panel(ax: Axes, found: Experiment, view: str, measure: str) -> None:
     if chosen:
         scores = found.scores("ewnmf", "auto", view)
         look_auto = LOOKS["ewnmf-auto"]
-        gammas = [chosen[run].figures["gamma"] for run in scores]
+        gammas = [min(chosen[run].figures["gamma"], GAMMAS[-1]) for run in scores]
         runs = [100 * score[at] for score in scores.values()]
         ax.plot(gammas, runs, ".", color=look_auto.colour, alpha=0.5, ms=5, label='EWNMF, gamma="auto", each run')
         ax.plot(

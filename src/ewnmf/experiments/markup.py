@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FILES", "Picture", "Section", "Sheet", "Table", "bullets", "counted", "wrapped"]
+__all__ = ["FILES", "Picture", "Section", "Sheet", "Table", "bullets", "counted", "number", "wrapped"]
 
 FILES = "images/reproduction"
-"""Where pictures and sheets lie, seen from the page."""
+"""Where pictures and sheets of the paper's experiments lie, seen from the page."""
 
 WIDTH = 118
 
@@ -48,10 +48,11 @@ class Sheet:
 
     name: str
     records: Sequence[dict[str, str | int | float]]
+    folder: str = FILES
 
     def markdown(self) -> str:
         """The line that links to it."""
-        return f"All numbers, with more digits: [{self.name}.csv]({FILES}/{self.name}.csv)."
+        return f"All numbers, with more digits: [{self.name}.csv]({self.folder}/{self.name}.csv)."
 
     def csv(self) -> str:
         """Head and records; a missing value is empty."""
@@ -71,10 +72,11 @@ class Picture:
     shows: str
     caption: str
     figure: Figure
+    folder: str = FILES
 
     def markdown(self) -> str:
         """The picture, and under it the caption and a link to the vector drawing."""
-        path = f"{FILES}/{self.name}"
+        path = f"{self.folder}/{self.name}"
         return f"![{self.shows}]({path}.png)\n\n{wrapped(f'{self.caption} ([SVG]({path}.svg))')}"
 
 
@@ -102,6 +104,11 @@ def bullets(sentences: Sequence[str]) -> str:
         fill(words, WIDTH, initial_indent="* ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         for words in sentences
     )
+
+
+def number(value: float) -> str:
+    """To two digits; an infinite gamma as its sign."""
+    return "∞" if value == float("inf") else f"{value:.2g}"
 
 
 def counted(count: int, thing: str) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf.experiments import paper
+from ewnmf.experiments.markup import counted, number
 from ewnmf.experiments.pictures import Descent
+from ewnmf.experiments.spec import AUTO_RULE
 from ewnmf.experiments.statistics import METHODS, experiment
 from ewnmf.experiments.verdicts import Seen
 
@@ -25,15 +27,29 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Material:
-    """What the store holds; the rows are read once."""
+    """What the store holds; the rows are read once. `outdated` rows are of a rule that ``"auto"`` no longer follows."""
 
     store: Store
     rows: Sequence[Row]
+    outdated: int = 0
 
     @classmethod
     def of(cls, store: Store) -> Material:
-        """All rows of a store."""
-        return cls(store, store.rows())
+        """All rows of a store that say something of this version."""
+        found = store.rows()
+        rows = [row for row in found if row.spec.rule in (None, AUTO_RULE)]
+        return cls(store, rows, len(found) - len(rows))
+
+    def left_out(self) -> str:
+        """A sentence on the rows that no longer count, behind others."""
+        if not self.outdated:
+            return ""
+        return f' Left out: {counted(self.outdated, "run")} of an earlier rule of gamma="auto".'
+
+    def of_the_paper(self) -> Material:
+        """The rows of the paper's data sets and loss."""
+        rows = [row for row in self.rows if row.spec.dataset in paper.DATASETS and row.spec.loss == "euclidean"]
+        return replace(self, rows=rows)
 
     def kept(self, name: str, **wanted: Any) -> list[Row]:
         """Rows that kept an array and whose specs have these values; those with the paper's iterations, if any."""
@@ -89,5 +105,5 @@ def gamma_title(row: Row) -> str:
     """The gamma that was asked for, and what ``"auto"`` settled on."""
     gamma = row.spec.gamma
     if isinstance(gamma, str):
-        return f'gamma="{gamma}" ({row.figures["gamma"]:.2g})'
+        return f'gamma="{gamma}" ({number(row.figures["gamma"])})'
     return f"gamma = {gamma:g}"

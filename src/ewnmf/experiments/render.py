@@ -1,21 +1,22 @@
-"""Tables, figures and the page ``reproduction.md``, drawn from a store; nothing is computed anew.
+"""Tables, figures and the pages that show them, drawn from a store; nothing is computed anew.
 
-The page lies in the given folder, pictures (PNG, SVG) and sheets (CSV) in ``images/reproduction`` below it: the
-layout of ``docs/``, so rendering there makes the documentation's page.
+The pages (``reproduction.md`` of the paper's experiments, ``choosing-gamma-results.md`` of the choice of gamma) lie in
+the given folder, pictures (PNG, SVG) and sheets (CSV) in ``images`` below it: the layout of ``docs/``, so rendering
+there makes the documentation's pages.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
-from ewnmf.experiments import tables
-from ewnmf.experiments.markup import FILES, Picture, Section, Sheet, Table, bullets, counted, wrapped
+from ewnmf.experiments import choice_page, tables
+from ewnmf.experiments.markup import Picture, Section, Sheet, Table, bullets, wrapped
 from ewnmf.experiments.material import Material
 from ewnmf.experiments.paper import CLAIMS
 from ewnmf.experiments.sections import SECTIONS
@@ -25,7 +26,6 @@ from ewnmf.naming import unknown_name
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ewnmf.experiments.spec import Row
     from ewnmf.experiments.store import Store
 
 __all__ = ["render"]
@@ -71,7 +71,7 @@ the highest of a column."""
 
 
 def render(store: Store, targets: Sequence[str], out: Path) -> list[Path]:
-    """Write the page, pictures and sheets of the targets, whatever part of them the store has.
+    """Write the pages, pictures and sheets of the targets, whatever part of them the store has.
 
     Parameters
     ----------
@@ -80,36 +80,51 @@ def render(store: Store, targets: Sequence[str], out: Path) -> list[Path]:
     targets : sequence of str
         Names of tables and figures, or ``"all"``.
     out : Path
-        Folder of the page; made if it does not exist.
+        Folder of the pages; made if it does not exist.
 
     Returns
     -------
     list of Path
-        The files, the page first. Each is replaced as a whole, so a reader never sees half of one.
+        The files, each page before what belongs to it. Each is replaced as a whole, so a reader never sees half of one.
     """
     if find_spec("matplotlib") is None:
         raise ModuleNotFoundError('drawing the figures needs matplotlib: pip install "ewnmf[plots]".')
     chosen = _known(targets)
     material = Material.of(store)
-    sections = {target: SECTIONS[target](material) for target in chosen}
-    files: dict[Path, bytes] = {out / PAGE: page(material, sections).encode()}
-    for section in sections.values():
-        for part in section.parts:
-            if isinstance(part, Sheet):
-                files[out / FILES / f"{part.name}.csv"] = part.csv().encode()
-            if isinstance(part, Picture):
-                for kind in ("png", "svg"):
-                    files[out / FILES / f"{part.name}.{kind}"] = _drawn(part.figure, kind)
+    files: dict[Path, bytes] = {}
+    shown = [target for target in SECTIONS if target in chosen]
+    if shown or not chosen:
+        of_the_paper = material.of_the_paper()
+        sections = {target: SECTIONS[target](of_the_paper) for target in shown}
+        files[out / PAGE] = page(of_the_paper, sections).encode()
+        files |= _beside(out, sections.values())
+    if choice_page.TARGET in chosen:
+        choice = choice_page.sections(material)
+        files[out / choice_page.PAGE] = choice_page.page(choice).encode()
+        files |= _beside(out, choice)
     for path, content in files.items():
         _replace(path, content)
     return list(files)
 
 
 def _known(targets: Sequence[str]) -> list[str]:
+    known = (*SECTIONS, choice_page.TARGET)
     for target in targets:
-        if target != "all" and target not in SECTIONS:
-            raise unknown_name("target", target, (*SECTIONS, "all"))
-    return [target for target in SECTIONS if target in targets or "all" in targets]
+        if target != "all" and target not in known:
+            raise unknown_name("target", target, (*known, "all"))
+    return [target for target in known if target in targets or "all" in targets]
+
+
+def _beside(out: Path, sections: Iterable[Section]) -> dict[Path, bytes]:
+    """The sheets and pictures of sections."""
+    files = {}
+    for part in (part for section in sections for part in section.parts):
+        if isinstance(part, Sheet):
+            files[out / part.folder / f"{part.name}.csv"] = part.csv().encode()
+        if isinstance(part, Picture):
+            for kind in ("png", "svg"):
+                files[out / part.folder / f"{part.name}.{kind}"] = _drawn(part.figure, kind)
+    return files
 
 
 def page(material: Material, sections: dict[str, Section]) -> str:
@@ -119,7 +134,7 @@ def page(material: Material, sections: dict[str, Section]) -> str:
     reasons = [f"**{CLAIMS[verdict.claim].says}** ({verdict.outcome}): {verdict.why}" for verdict in found]
     parts = [
         INTRODUCTION,
-        Section("What was run", _what_was_run(material.rows)).markdown(),
+        Section("What was run", _what_was_run(material)).markdown(),
         Section("Verdicts", [Table(["the paper's claim", "where", ""], judged, left=3), bullets(reasons)]).markdown(),
         Section("Choices that the paper leaves open", [bullets(CHOICES.split("\n\n"))]).markdown(),
         *(section.markdown() for section in sections.values()),
@@ -130,18 +145,11 @@ def page(material: Material, sections: dict[str, Section]) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _what_was_run(rows: Sequence[Row]) -> list[str | Table]:
-    if not rows:
-        return ["Nothing yet: the store is empty."]
-    days = sorted(row.finished[:10] for row in rows)
-    minutes = sum(row.seconds for row in rows) / 60
-    time = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.0f} minutes"
-    versions = sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()})
-    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    words = (
-        f"{counted(len(rows), 'run')}, {time} of one process in all, finished {when}. Versions: {', '.join(versions)}."
-    )
-    return [wrapped(words), tables.what_was_run(rows)]
+def _what_was_run(material: Material) -> list[str | Table]:
+    left = material.left_out()
+    if not material.rows:
+        return [wrapped(f"Nothing yet: the store is empty.{left}")]
+    return [wrapped(tables.provenance(material.rows) + left), tables.what_was_run(material.rows)]
 
 
 def _drawn(figure: Figure, kind: str) -> bytes:

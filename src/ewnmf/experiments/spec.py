@@ -15,9 +15,15 @@ from typing import Any
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["DATASETS", "KEPT", "METHODS", "Row", "Spec"]
+__all__ = ["AUTO_RULE", "DATASETS", "KEPT", "LOSSES", "METHODS", "Row", "Spec"]
 
-DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals")
+DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits")
+LOSSES = ("euclidean", "kullback-leibler")
+AUTO_RULE = 1
+"""Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
+
+0: gamma settles at 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
+"""
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
 """The methods that are compared; both ONMF by the method ``"lagrange"``."""
 STATISTICS = "none"
@@ -52,9 +58,15 @@ class Spec:
     draw : int, optional
         Which random subset of `k` categories; None takes all points.
     occluded : float, default=0.0
-        Share of the images with a 12 x 12 block of black or white at a random place.
+        Share of the images with a block of black or white at a random place.
     keep : tuple of str
         Arrays kept in the store, of `KEPT`.
+    loss : str, default="euclidean"
+        One of `LOSSES`.
+    block : int, default=12
+        Rows and columns of the block; without occluded images it says nothing, and is 12.
+    rule : int, optional
+        The rule of ``gamma="auto"``, `AUTO_RULE` where not given; None for all other runs.
     """
 
     dataset: str
@@ -67,12 +79,17 @@ class Spec:
     draw: int | None = None
     occluded: float = 0.0
     keep: tuple[str, ...] = ()
+    loss: str = "euclidean"
+    block: int = 12
+    rule: int | None = None
 
     def __post_init__(self) -> None:
         if self.dataset not in DATASETS:
             raise unknown_name("dataset", self.dataset, DATASETS)
         if self.method not in (*METHODS, STATISTICS):
             raise unknown_name("method", self.method, (*METHODS, STATISTICS))
+        if self.loss not in LOSSES:
+            raise unknown_name("loss", self.loss, LOSSES)
         for name in self.keep:
             if name not in KEPT:
                 raise unknown_name("keep", name, KEPT)
@@ -84,12 +101,19 @@ class Spec:
         if self.gamma is not None and self.gamma != "auto":
             object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "occluded", float(self.occluded))
+        object.__setattr__(self, "block", self.block if self.occluded else _LATER["block"])
         object.__setattr__(self, "keep", tuple(sorted(set(self.keep))))
+        rule = AUTO_RULE if self.rule is None else self.rule
+        object.__setattr__(self, "rule", rule if self.gamma == "auto" else None)
 
     @property
     def key(self) -> str:
-        """sha256 of the canonical JSON."""
-        text = json.dumps(asdict(self), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        """sha256 of the canonical JSON; later fields are part of it where they say something new."""
+        values = asdict(self)
+        for name, before in _LATER.items():
+            if (values[name] or before) == before:
+                del values[name]
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
@@ -103,12 +127,21 @@ class Spec:
         if self.gamma is not None:
             words.append(f"gamma={self.gamma if isinstance(self.gamma, str) else format(self.gamma, 'g')}")
         words.append(f"k={self.k}")
-        words.append(f"seed={self.seed}" if self.draw is None else f"draw={self.draw}")
+        if self.draw is not None:
+            words.append(f"draw={self.draw}")
+        if self.draw != self.seed:
+            words.append(f"seed={self.seed}")
         if self.attempt:
             words.append(f"try={self.attempt + 1}")
         if self.occluded:
-            words.append(f"occluded={self.occluded:g}")
+            words.append(f"occluded={self.occluded:g}" + (f" block={self.block}" if self.block != 12 else ""))
+        if self.loss != LOSSES[0]:
+            words.append(self.loss)
         return " ".join(words)
+
+
+_LATER: dict[str, Any] = {"loss": "euclidean", "block": 12, "rule": 0}
+"""Fields that older stores do not have, and what their runs had."""
 
 
 def _rank(value: Any) -> tuple[int, Any]:

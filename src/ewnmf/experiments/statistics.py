@@ -7,9 +7,9 @@ reported is that of the same pick.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +39,7 @@ __all__ = [
     "gap_of",
     "results",
     "spread",
+    "tabulated",
 ]
 
 Run = tuple[int, int | None, int]
@@ -98,15 +99,16 @@ class Experiment:
     dataset: str
     iterations: int
     rows: Mapping[str, Mapping[Try, Mapping[Run, Row]]]
+    grid: Sequence[float] = GAMMAS
 
     @cached_property
     def gammas(self) -> list[float]:
-        """The gammas of the paper's grid that count, ascending.
+        """The gammas of the grid that count, ascending.
 
         Where not all runs have the same ones, those that leave the most gammas times runs that have all of them.
         """
         tried: dict[Run, set[float]] = defaultdict(set)
-        for gamma in GAMMAS:
+        for gamma in self.grid:
             for run in self.rows.get("ewnmf", {}).get(gamma, {}):
                 tried[run].add(gamma)
         sets = list(tried.values())
@@ -136,7 +138,11 @@ class Experiment:
 
 
 def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: float = 0.0) -> Experiment:
-    """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most."""
+    """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most.
+
+    Runs that have some of the gammas that count, but not all, are left out: they were cut short, or made for
+    something else.
+    """
     found = [
         row
         for row in rows
@@ -144,7 +150,13 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
         and (row.spec.draw is not None) == draws
         and row.spec.occluded == occluded
         and row.spec.method != "none"
+        and row.spec.loss == "euclidean"
     ]
+    return _without_parts(tabulated(dataset, found))
+
+
+def tabulated(dataset: str, found: Sequence[Row], grid: Sequence[float] = GAMMAS) -> Experiment:
+    """Rows of runs that differ in nothing but what an `Experiment` tells apart, and iterations."""
     counts = {row.spec.max_iter for row in found}
     iterations = ITERATIONS if ITERATIONS in counts else max(counts, default=0)
     table: dict[str, dict[Try, dict[Run, Row]]] = defaultdict(lambda: defaultdict(dict))
@@ -153,7 +165,21 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
         if spec.max_iter == iterations and (spec.gamma is None or spec.attempt == 0):
             attempt = spec.attempt if spec.gamma is None else spec.gamma
             table[spec.method][attempt][spec.k, spec.draw, spec.seed] = row
-    return Experiment(dataset, iterations, {method: dict(tries) for method, tries in table.items()})
+    return Experiment(dataset, iterations, {method: dict(tries) for method, tries in table.items()}, grid)
+
+
+def _without_parts(found: Experiment) -> Experiment:
+    """The experiment without the runs that have some of its gammas, but not all."""
+    counts = Counter(run for gamma in found.gammas for run in found.rows["ewnmf"][gamma])
+    parts = {run for run, count in counts.items() if count < len(found.gammas)}
+    rows = {
+        method: {
+            attempt: {run: row for run, row in runs.items() if run not in parts} for attempt, runs in by_try.items()
+        }
+        for method, by_try in found.rows.items()
+    }
+    kept = {method: {attempt: runs for attempt, runs in by_try.items() if runs} for method, by_try in rows.items()}
+    return replace(found, rows={method: by_try for method, by_try in kept.items() if by_try})
 
 
 @dataclass(frozen=True)
@@ -175,9 +201,9 @@ class Result:
         return sorted({run[0] for run in self.scores})
 
 
-def results(found: Experiment, view: str) -> dict[str, Result]:
+def results(found: Experiment, view: str, protocols: Iterable[str] = tuple(PROTOCOLS)) -> dict[str, Result]:
     """Every protocol that has runs, on the runs that all of these have, so that nobody got the easier ones."""
-    tried = {name: _tried(found, protocol, view) for name, protocol in PROTOCOLS.items()}
+    tried = {name: _tried(found, PROTOCOLS[name], view) for name in protocols}
     present = {name: table for name, table in tried.items() if table}
     shared = set.intersection(*map(set, present.values())) if present else set()
     runs = sorted(shared, key=_order)

@@ -29,13 +29,19 @@ _APPLICATION = 0x45574E46  # "EWNF": tells our files from other SQLite files
 _WAIT_SECONDS = 60.0
 _SPEC = tuple(field.name for field in fields(Spec))
 _COLUMNS = ("key", *_SPEC, "figures", "seconds", "versions", "host", "finished")
+_LATER = {
+    "loss": "TEXT NOT NULL DEFAULT 'euclidean'",
+    "block": "INTEGER NOT NULL DEFAULT 12",
+    "rule": "INTEGER NOT NULL DEFAULT 0",
+}
+"""Columns that a store made before them is given when it is opened; their defaults are what its rows had."""
 _SCHEMA = f"""
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS results (
   key TEXT PRIMARY KEY, dataset TEXT NOT NULL, method TEXT NOT NULL, k INTEGER NOT NULL, seed INTEGER NOT NULL,
   gamma, attempt INTEGER NOT NULL, max_iter INTEGER NOT NULL, draw INTEGER, occluded REAL NOT NULL,
   keep TEXT NOT NULL, figures TEXT NOT NULL, seconds REAL NOT NULL, versions TEXT NOT NULL, host TEXT NOT NULL,
-  finished TEXT NOT NULL
+  finished TEXT NOT NULL, {", ".join(f"{name} {kind}" for name, kind in _LATER.items())}
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS of_method ON results (dataset, method);
 CREATE TABLE IF NOT EXISTS arrays (
@@ -99,7 +105,7 @@ class Store:
         values |= {"figures": json.dumps(row.figures), "versions": json.dumps(row.versions)}
         packed = [(row.key, name, _packed(array)) for name, array in arrays.items()]
         places = ", ".join(f":{name}" for name in _COLUMNS)
-        with _sentences(self.path), self._transaction() as connection:
+        with _sentences(self.path), _transaction(self._connection) as connection:
             connection.execute(f"INSERT OR IGNORE INTO results ({', '.join(_COLUMNS)}) VALUES ({places})", values)
             connection.executemany("INSERT OR IGNORE INTO arrays (key, name, value) VALUES (?, ?, ?)", packed)
 
@@ -133,17 +139,17 @@ class Store:
             raise KeyError(f"the store has no array {name!r} of the run {key}.")
         return _unpacked(found[0])
 
-    @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            raise
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield connection
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
@@ -165,6 +171,22 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     if new:
         connection.executescript(_SCHEMA)
+    else:
+        _complete(connection)
+
+
+def _complete(connection: sqlite3.Connection) -> None:
+    """Add the columns that are missing; another process may do so at the same time."""
+
+    def missing() -> list[str]:
+        present = {column[1] for column in connection.execute("PRAGMA table_info(results)")}
+        return [name for name in _LATER if name not in present]
+
+    if not missing():
+        return
+    with _transaction(connection):
+        for name in missing():
+            connection.execute(f"ALTER TABLE results ADD COLUMN {name} {_LATER[name]}")
 
 
 @contextmanager
@@ -189,6 +211,8 @@ def _sentences(path: Path) -> Iterator[None]:
 
 
 def _as_column(name: str, value: Any) -> Any:
+    if name == "rule":
+        return value or 0
     return json.dumps(sorted(value)) if name == "keep" else value
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ewnmf.experiments import paper
-from ewnmf.experiments.markup import Sheet, Table
+from ewnmf.experiments.markup import Sheet, Table, counted, number
 from ewnmf.experiments.statistics import (
     MEASURES,
     METHODS,
@@ -37,6 +37,7 @@ __all__ = [
     "percent",
     "picked_gammas",
     "printed",
+    "provenance",
     "scores_sheet",
     "weights_by_gamma",
     "what_was_run",
@@ -206,6 +207,18 @@ def _record(result: Result, view: str, k: int, measure: str, ours: Spread) -> Re
     return record
 
 
+def provenance(rows: Sequence[Row]) -> str:
+    """How many runs, how long they took, when and with what they were made; of at least one row."""
+    days = sorted(row.finished[:10] for row in rows)
+    minutes = sum(row.seconds for row in rows) / 60
+    time = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.0f} minutes"
+    versions = sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()})
+    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return (
+        f"{counted(len(rows), 'run')}, {time} of one process in all, finished {when}. Versions: {', '.join(versions)}."
+    )
+
+
 def what_was_run(rows: Sequence[Row]) -> Table:
     """Number of runs in the store by data set and method."""
     counts = Counter((row.spec.dataset, row.spec.method) for row in rows if row.spec.method in METHODS)
@@ -240,7 +253,7 @@ def weights_by_gamma(rows: Iterable[Row]) -> Table:
     for gamma, group in found.items():
         columns = [[row.figures[name] for row in group] for name in ("weight_destroyed", "weight_rest")]
         used = [row.figures["gamma"] for row in group]
-        told = f'"auto" ({min(used):.2g} to {max(used):.2g})' if gamma == "auto" else gamma
+        told = f'"auto" ({number(min(used))} to {number(max(used))})' if gamma == "auto" else gamma
         lines.append([told, *(f"{np.median(column):.2g}" for column in columns), str(len(group))])
     head = ["gamma", "weight where destroyed (1 = equal)", "elsewhere in that mixture", "runs"]
     return Table(head, lines)

@@ -1,0 +1,162 @@
+"""The data's own neighbourhoods: which points are alike, by a distance that a few bad attributes cannot spoil."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.sparse import issparse
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import normalize
+
+from ewnmf.losses import Loss
+from ewnmf.points import Points
+
+__all__ = ["Neighbourhoods", "partitions", "unlikeness"]
+
+Array = NDArray[Any]
+Float64 = NDArray[np.float64]
+
+NEIGHBOURS = 5
+FAR = 7
+"""The neighbour whose distance is a point's unit of distance."""
+STARTS = 3
+"""Starts of k-means on each kind of codes."""
+_FINE = 1e-8
+"""Relative scales of the loss below this need double precision."""
+
+
+def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
+    """How unlike points are (n x n): the share of what two of them have that they do not have in common.
+
+    Two values differ by ``g(x, y) = 1 - exp(-between(x, y) / scale)``, which no value however wrong takes above 1, and
+    a point has ``sum g(x, 0)``. The answer is ``sum g(x, y) / sum (g(x, 0) + g(y, 0))`` over the attributes that were
+    observed in both, weighted by their priors; 1 where there is none.
+    """
+    X, scale = _scaled(points.X, loss, scale)
+    if issparse(X) and points.P is None:
+        apart, has = _apart_sparse(X, loss, scale)
+        have = has[:, None] + has
+    else:
+        dense = X.toarray() if issparse(X) else X
+        R = np.ones((1, X.shape[1]), X.dtype) if points.P is None else np.sqrt(points.P, dtype=X.dtype)
+        apart = _apart(dense, R, loss, scale)
+        parts = _gap(loss, dense, np.zeros_like(dense[:1]), scale) * R
+        have = np.broadcast_to((parts @ R.T).astype(np.float64), apart.shape)
+        have = have + have.T
+    common = np.divide(apart, have, out=np.zeros_like(apart), where=have > 0)
+    if points.P is not None:
+        seen = (points.P > 0).astype(X.dtype)
+        common[seen @ seen.T == 0] = 1
+    np.fill_diagonal(common, 0)
+    return common
+
+
+def _scaled(X: Any, loss: Loss, scale: float) -> tuple[Any, float]:
+    """Data of magnitude one with its scale of the loss, in single precision where that does."""
+    if loss.degree is None:
+        return X.astype(np.float64), scale
+    largest = float(abs(X).max()) or 1.0
+    relative = scale / largest**loss.degree
+    return (X / largest).astype(np.float64 if relative < _FINE else np.float32), relative
+
+
+def _gap(loss: Loss, x: Array, y: Array, scale: float) -> Array:
+    """``g(x, y)``; 1 where a loss is infinite, and 0 where it says nothing (0 / 0)."""
+    with np.errstate(all="ignore"):
+        gap = loss.between(x, np.broadcast_to(y, x.shape))
+        gap /= -scale
+        np.expm1(gap, out=gap)
+    np.negative(gap, out=gap)
+    return np.nan_to_num(gap, copy=False, nan=0.0)
+
+
+def _apart(X: Array, R: Array, loss: Loss, scale: float) -> Float64:
+    """``sum g(x, y)`` of all pairs, attributes weighted by the roots `R` of the priors of both."""
+    n = X.shape[0]
+    apart = np.zeros((n, n))
+    for i in range(n - 1):
+        gap = _gap(loss, X[i + 1 :], X[i], scale)
+        if R.shape[0] > 1:
+            gap *= R[i + 1 :]
+        apart[i, i + 1 :] = gap @ R[i if R.shape[0] > 1 else 0]
+    return apart + apart.T
+
+
+def _apart_sparse(X: Any, loss: Loss, scale: float) -> tuple[Float64, Float64]:
+    """``sum g(x, y)`` of all pairs and ``sum g(x, 0)`` of all points, of the stored entries alone."""
+    n = X.shape[0]
+    alone = X.copy()
+    alone.data = _gap(loss, X.data, np.zeros_like(X.data), scale)
+    has = np.asarray(alone.sum(axis=1, dtype=np.float64)).ravel()
+    apart = np.zeros((n, n))
+    columns_first = X.tocsc()
+    for i in range(n - 1):
+        stored = slice(X.indptr[i], X.indptr[i + 1])
+        rest = columns_first[:, X.indices[stored]].toarray()[i + 1 :]
+        gap = _gap(loss, rest, X.data[stored], scale) - _gap(loss, rest, np.zeros_like(rest[:1]), scale)
+        apart[i, i + 1 :] = has[i + 1 :] + gap.sum(axis=1, dtype=np.float64)
+    return apart + apart.T, has
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbourhoods:
+    """The smoothest functions on the graph that joins every point to its nearest ones.
+
+    They vary least between neighbours, so they tell which points hang together, also through chains of neighbours.
+    """
+
+    functions: Float64
+    """Orthonormal, one column each, the first of them constant but for the degrees."""
+    roots: Float64
+    """The square roots of the degrees."""
+
+    @classmethod
+    def of(cls, points: Points, loss: Loss, scale: float, count: int) -> Neighbourhoods:
+        """`count` functions on the graph of the points; distances are in units of each point's own neighbourhood."""
+        D = unlikeness(points, loss, scale)
+        n = D.shape[0]
+        unit = np.maximum(np.sort(D, axis=1)[:, min(FAR, n - 1)], np.finfo(float).tiny)
+        D /= np.sqrt(unit)[:, None] * np.sqrt(unit)
+        np.fill_diagonal(D, np.inf)
+        nearest = np.argsort(D, axis=1, kind="stable")[:, :NEIGHBOURS]
+        joined = np.zeros((n, n))
+        joined[np.arange(n)[:, None], nearest] = 1
+        joined = np.maximum(joined, joined.T)
+        roots = np.sqrt(joined.sum(axis=1))
+        _, functions = eigh(joined / (roots[:, None] * roots), subset_by_index=(n - count, n - 1))
+        return cls(functions[:, ::-1], roots)
+
+    @property
+    def count(self) -> int:
+        """How many functions there are."""
+        return int(self.functions.shape[1])
+
+    def smooth_share(self, labels: Array) -> float:
+        """The share of the groups' indicator functions, without the constant, that lies in the smooth functions."""
+        groups = np.eye(self.count)[:, labels].T * self.roots[:, None]
+        groups = groups[:, groups.any(axis=0)]
+        groups /= np.linalg.norm(groups, axis=0)
+        return float((np.linalg.norm(self.functions.T @ groups) ** 2 - 1) / (self.count - 1))
+
+
+def partitions(codes: Array, components: Array, count: int) -> list[Array]:
+    """Groups of points that k-means finds: in the codes as they are, and in unit codes.
+
+    Unit codes are those of components of norm 1, every point's codes scaled to norm 1.
+    """
+    codes = codes / (codes.max() or 1)
+    unit = normalize(codes * np.linalg.norm(components / (abs(components).max() or 1), axis=1))
+    with warnings.catch_warnings():
+        # Fewer distinct codes than groups: a partition like any other.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return [
+            KMeans(count, n_init=1, random_state=seed).fit_predict(kind)
+            for kind in (codes, unit)
+            for seed in range(STARTS)
+        ]

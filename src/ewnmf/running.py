@@ -1,0 +1,125 @@
+"""One run of the core: settings, silent attributes left out, components that stay fixed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ewnmf import checks
+from ewnmf.gamma import SelfTuning
+from ewnmf.models import NMF
+from ewnmf.naming import unknown_name
+from ewnmf.points import Points
+from ewnmf.problem import Problem
+from ewnmf.solver import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.updates.rule import Factors
+from ewnmf.weights import Entropy, Uniform
+
+__all__ = ["Settings", "run"]
+
+Array = NDArray[Any]
+SOLVERS = ("accelerated", "mu")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run goes, once problem, data and start are known."""
+
+    order: str = "components-first"
+    solver: str = "mu"
+    max_iter: int = 300
+    tol: float = 0.0
+    n_jobs: int | None = None
+    callbacks: Sequence[Callback] = ()
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
+        checks.check_count("max_iter", self.max_iter)
+        checks.check_tol(self.tol)
+
+
+def run(
+    problem: Problem, points: Points, start: Factors, settings: Settings, *, fixed: Array, tune: bool = False
+) -> Solution:
+    """One run of the core on points that all count, with `fixed` (k x m) as its first components.
+
+    With `tune` gamma is settled during its first part. NMF at an infinite gamma, where every entry has the weight
+    1 / m, is plain NMF but for that factor, and runs as such.
+    """
+    if not tune and problem.weighting == Entropy(math.inf) and isinstance(problem.model, NMF) and points.P is None:
+        return _run_plain(problem, points, start, settings, fixed)
+    data, start = points.data, start.holding(fixed)
+    if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
+        raise ValueError(
+            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
+            "updates of model='nmf' can be extrapolated. Use solver='mu'."
+        )
+    tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter) if tune else None
+    heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
+    whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
+    watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
+    try:
+        solution = solve(
+            problem,
+            heard,
+            _restricted(start, rows),
+            order=settings.order,
+            accelerate=settings.solver == "accelerated",
+            max_iter=settings.max_iter,
+            tol=settings.tol,
+            n_jobs=settings.n_jobs,
+            tuner=tuner,
+            callbacks=watched,
+            fixed=len(fixed),
+        )
+    except Interrupted as interrupt:
+        interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
+        raise
+    return solution._replace(factors=whole(solution.factors))
+
+
+def _run_plain(problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> Solution:
+    """The run at an infinite gamma."""
+    m = points.X.shape[1]
+
+    def weighed(at: Iteration) -> Iteration:
+        return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=math.inf)
+
+    def concluded(solution: Solution) -> Solution:
+        history = [J / m for J in solution.history]
+        return solution._replace(problem=problem, history=history, excess=solution.excess / m)
+
+    watched = [lambda at, see=see: see(weighed(at)) for see in settings.callbacks]
+    try:
+        plain = problem.at(Uniform())
+        return concluded(run(plain, points, start, replace(settings, callbacks=watched), fixed=fixed))
+    except Interrupted as interrupt:
+        interrupt.solution = concluded(interrupt.solution)
+        raise
+
+
+def _restricted(start: Factors, rows: Array | None) -> Factors:
+    """The start for the attributes `rows` alone."""
+    return start if rows is None else start._replace(basis=tuple(part[rows] for part in start.basis))
+
+
+def _expanded(factors: Factors, rows: Array | None, unseen: Array, fixed: Array) -> Factors:
+    """The factors for all attributes: zero where the data is, and where nothing of it was observed, but for `fixed`."""
+    if rows is None and unseen.size == 0 and len(fixed) == 0:
+        return factors
+    if rows is None:
+        W = factors.W.copy(order="F")
+    else:
+        W = np.zeros((fixed.shape[1], factors.W.shape[1]), dtype=factors.W.dtype, order="F")
+        W[rows] = factors.W
+    if factors.U is None:
+        W[unseen] = 0
+        W[:, : len(fixed)] = fixed.T
+    return factors._replace(basis=(W, *factors.basis[1:]))

@@ -1,0 +1,240 @@
+"""gamma="auto" on its data sets: what is compared, what is judged, what the page shows."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ewnmf.experiments import choice, choice_page
+from ewnmf.experiments import render as rendering
+from ewnmf.experiments.cases import CASES
+from ewnmf.experiments.choice import chosen_gammas, judged, study
+from ewnmf.experiments.choice_figure import accuracy_against_gamma
+from ewnmf.experiments.render import render
+from ewnmf.experiments.statistics import experiment
+from ewnmf.experiments.store import Store
+from tests.experiment_rows import row
+
+YALE = CASES[0]
+BEST = 0.1
+SHIFTS = (-0.01, 0.0, 0.01)
+
+
+def rows_of(case, seeds=3, *, nmf=0.4, best=0.5, auto=0.49, chosen=(0.2, 0.3, np.inf), gammas=None):
+    """Runs of one case whose ACC rises from seed to seed, EWNMF best at one gamma, and NMI 0.1 above ACC."""
+    top = sorted(case.gammas)[6]
+    rows = []
+    for seed in range(seeds):
+        for spec in case.runs(seed, gammas):
+            acc = {None: nmf, "auto": auto, top: best}.get(spec.gamma, nmf - 0.05) + SHIFTS[seed % 3]
+            figures = {"gamma": float(chosen[seed % len(chosen)])} if spec.gamma == "auto" else {}
+            named = {name: getattr(spec, name) for name in ("gamma", "draw", "occluded", "block", "loss")}
+            rows.append(row(spec.dataset, spec.method, spec.k, seed, acc=acc, nmi=acc + 0.1, figures=figures, **named))
+    return rows
+
+
+def everything(**values):
+    return [each for case in CASES for each in rows_of(case, case.seeds, **values)]
+
+
+def yale_of(rows, view="unit_10"):
+    return study(rows).compared[view]["yale"]
+
+
+def test_auto_is_compared_with_nmf_and_the_best_gamma_on_the_same_runs():
+    found = yale_of(rows_of(YALE))
+    assert (found.runs, found.best_gamma, found.at_edge) == (3, BEST, False)
+    assert_allclose(found.nmf.values("ACC"), [0.39, 0.4, 0.41])
+    assert_allclose(found.best.values("NMI"), [0.59, 0.6, 0.61])
+    gap = found.gap("ACC")
+    assert_allclose([gap.mean, gap.low, gap.high], [0.09, 0.09, 0.09])
+    assert found.kept == pytest.approx(0.9)
+    assert yale_of(rows_of(YALE, best=0.43)).kept == pytest.approx(3)
+    assert yale_of(rows_of(YALE, best=0.429)).kept is None
+
+
+def test_a_seed_that_was_cut_short_does_not_count():
+    rows = rows_of(YALE)
+    cut = [each for each in rows if each.spec.seed < 2 or each.spec.gamma in (None, "auto", BEST)]
+    assert yale_of(cut).runs == 2
+    assert "yale" not in study([each for each in rows if each.spec.gamma != "auto"]).compared["unit_10"]
+
+
+def test_rows_of_other_runs_change_nothing():
+    rows = rows_of(YALE)
+    others = [
+        row("yale", "nmf", 15, 0, acc=0.9, attempt=1),
+        row("yale", "nmf", 14, 0, acc=0.9, draw=0),
+        row("yale", "nmf", 15, 0, acc=0.9, loss="kullback-leibler"),
+        row("yale", "ewnmf", 15, 0, acc=0.9, gamma=1e8),
+        row("yale", "semi-nmf", 15, 0, acc=0.9),
+    ]
+    assert study([*rows, *others]).compared == study(rows).compared
+    assert set(study(rows).compared["raw_10"]) == {"yale"}
+
+
+def test_the_papers_experiments_do_not_count_runs_made_for_the_choice():
+    whole = [row("yale", "nmf", 15, seed, acc=0.4) for seed in range(2)]
+    whole += [
+        row("yale", "ewnmf", 15, seed, acc=0.5, gamma=gamma)
+        for seed in range(2)
+        for gamma in (1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0)
+    ]
+    found = experiment([*whole, *rows_of(YALE, 3), *rows_of(CASES[-1])], "yale", draws=False)
+    assert found.gammas == [1e-4, 1e-3, 0.01, 0.1, 1.0, 10.0]
+    assert {run for by_try in found.rows.values() for runs in by_try.values() for run in runs} == {
+        (15, None, 0),
+        (15, None, 1),
+    }
+
+
+def test_all_three_figures_are_met():
+    found = judged(study(everything(nmf=0.4, best=0.5, auto=0.49)).compared)
+    assert [each.outcome for each in found] == ["met"] * 3
+    assert "at 0 of 24 pairs" in found[0].why
+    assert "24 of 24 pairs of data set and view with 3 points or more to gain keep 80 %" in found[1].why
+    assert "together keep 90 %" in found[1].why
+    assert found[2].why.startswith(
+        "With unit codes ACC 48.95 (paper 46.06), NMI 58.95 (paper 53.27), 20 runs; with raw"
+    )
+
+
+def test_a_part_of_the_runs_is_said_to_be_a_part():
+    few = [each for each in everything() if each.spec.dataset != "tdt2"]
+    assert [each.outcome for each in judged(study(few).compared)] == ["met so far", "met so far", "met"]
+    short = [each for case in CASES for each in rows_of(case, 2)]
+    assert [each.outcome for each in judged(study(short).compared)] == ["met so far"] * 3
+    assert [each.outcome for each in judged(study([]).compared)] == ["not yet run"] * 3
+
+
+def test_what_is_missed_is_named():
+    first = rows_of(YALE, 20, auto=0.46)
+    second = rows_of(CASES[1], 20, best=0.4, auto=0.385)
+    never, keeps, reaches = judged(study([*first, *second]).compared)
+    assert never.outcome == "not met so far"
+    assert "below -1 at 2 of 4 pairs" in never.why
+    assert "Yale, 12 x 12 on 30 %, unit codes -1.5 (-1.5 to -1.5)" in never.why
+    assert keeps.outcome == "not met so far"
+    assert keeps.why.startswith("0 of 2 pairs")
+    assert "Short of it: Yale, unit codes 60 %; Yale, raw codes 60 %." in keeps.why
+    assert reaches.outcome == "not met"
+
+
+def test_a_loss_within_the_noise_is_no_failure():
+    rows = [
+        replace(each, figures=each.figures | {"acc_unit_10": each.figures["acc_unit_10"] - 0.2 * (each.spec.seed == 1)})
+        if each.spec.gamma == "auto"
+        else each
+        for each in rows_of(YALE, auto=0.4)
+    ]
+    gap = yale_of(rows).gap("ACC")
+    assert gap.mean < -0.06
+    assert choice.never_worse(study(rows).compared)[0] == "met so far"
+
+
+def test_yale_may_reach_the_paper_in_one_view():
+    rows = [replace(each, figures=each.figures | {"acc_raw_10": 0.3}) for each in rows_of(YALE, 20)]
+    outcome, why = choice.reaches_the_paper(study(rows).compared)
+    assert outcome == "met in part"
+    assert "with raw codes ACC 30.00 (paper 46.06)" in why
+
+
+def test_the_figure_shows_means_and_choices():
+    found = study([*rows_of(YALE), *rows_of(CASES[-1])])
+    figure = accuracy_against_gamma(found, "raw_10")
+    yale, texts = figure.axes[:2]
+    assert (yale.get_title(), texts.get_title()) == ("Yale", "TDT2, KL")
+    lines: dict[Any, Any] = {line.get_label(): line for line in yale.lines}
+    assert_allclose(lines["NMF"].get_ydata(), [40, 40])
+    assert_allclose(lines['EWNMF, gamma="auto"'].get_ydata(), [49, 49])
+    fixed = lines["EWNMF at each gamma"].get_xydata()
+    assert_allclose(fixed[:, 0], sorted(YALE.gammas))
+    assert_allclose(fixed[:, 1], np.where(np.isclose(fixed[:, 0], BEST), 50, 35))
+    chosen = lines['gamma="auto", each run'].get_xydata()
+    assert_allclose(chosen[:, 0], [0.2, 0.3, 10**0.5 * 10**0.6])
+    assert_allclose(chosen[:, 1], [48, 49, 50])
+    assert yale.get_xticklabels()[-1].get_text() == r"$\infty$"
+    assert chosen_gammas(found.experiments["yale"], found.compared["raw_10"]["yale"]) == [0.2, 0.3, np.inf]
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    """The page of two data sets, one of them with plain NMF in all runs; its pictures are not drawn."""
+    monkeypatch.setattr(rendering, "_drawn", lambda figure, kind: b"")
+    old = row("yale", "ewnmf", 15, 0, gamma="auto", rule=0, acc=0.1)
+    with Store.open(tmp_path / "results.sqlite") as store:
+        for each in [*rows_of(YALE, 2), *rows_of(CASES[2], 2, chosen=(np.inf,)), old]:
+            store.add(each, {})
+        files = render(store, [choice_page.TARGET], tmp_path)
+    return files, files[0].read_text(encoding="utf-8")
+
+
+def test_the_page_stands_alone_and_has_all_its_parts(written):
+    files, text = written
+    names = [path.name for path in files]
+    pictures = [f"accuracy-{codes}.{kind}" for codes in ("unit", "raw") for kind in ("png", "svg")]
+    assert names == ["choosing-gamma-results.md", *pictures, "auto-gamma.csv"]
+    assert re.findall(r"^## (.*)$", text, flags=re.M) == [
+        "What was run",
+        "Figures to reach",
+        "How to read the tables",
+        "k-means on unit codes",
+        "k-means on raw codes",
+        "Gammas chosen without labels",
+    ]
+    assert not re.search(r"\bnan\b|\binf\b|None", text)
+
+
+def test_the_page_says_what_was_run_and_what_was_left_out(written):
+    text = " ".join(written[1].split())
+    assert "60 runs, 30 minutes of one process in all, finished 2026-01-02." in text
+    assert 'Left out: 1 run of an earlier rule of gamma="auto".' in text
+    assert re.search(r"\| Yale \| 2 of 20 \| 13 of 13, 0.0032 to 3.2 \| 300 \|", text)
+    assert re.search(r"\| UMIST \| not yet run \| - \| - \|", text)
+
+
+def test_tables_have_means_differences_and_choices(written):
+    lines = [re.sub(r" +", " ", line) for line in written[1].splitlines()]
+    assert "| Yale | 39.5 ± 0.7 | 49.5 ± 0.7 (0.1) | 48.5 ± 0.7 | +9.0 (+9.0 to +9.0) | 90 % | 2 |" in lines
+    assert "| Yale | 49.5 ± 0.7 | 59.5 ± 0.7 (0.1) | 58.5 ± 0.7 | +9.0 (+9.0 to +9.0) | 2 |" in lines
+    assert "| Yale | 0 of 2 runs | 0.25 (0.2 to 0.3) | 0.1 | 0.1 |" in lines
+    assert "| digits | 2 of 2 runs | - | 0.1 | 0.1 |" in lines
+
+
+def test_the_sheet_has_every_gamma(written):
+    with written[0][-1].open(encoding="utf-8", newline="") as file:
+        records = list(csv.DictReader(file))
+    assert len(records) == 2 * 2 * 2 * (1 + 1 + 13)
+    mine = [each for each in records if (each["set"], each["codes"], each["measure"]) == ("yale", "raw", "ACC")]
+    by_gamma = {each["gamma"]: each for each in mine}
+    assert by_gamma[""]["mean"] == "39.5"
+    assert (by_gamma["auto"]["mean"], by_gamma["auto"]["minus NMF"]) == ("48.5", "9.0")
+    assert (by_gamma["0.1"]["mean"], by_gamma["0.1"]["runs"]) == ("49.5", "2")
+
+
+def test_a_best_gamma_at_the_end_of_the_grid_is_marked():
+    rows = [
+        replace(each, figures=each.figures | {"acc_unit_10": 0.6}) if each.spec.gamma == min(YALE.gammas) else each
+        for each in rows_of(YALE)
+    ]
+    table = choice_page.scores(study(rows).compared["unit_10"], "ACC")
+    assert table.rows[0][2] == "60.0 ± 0.0 (0.0032, end)"
+
+
+def test_one_seed_has_means_without_intervals():
+    found = study(rows_of(YALE, 1))
+    assert choice_page.scores(found.compared["unit_10"], "ACC").rows[0][1:] == [
+        "39.0",
+        "49.0 (0.1)",
+        "48.0",
+        "+9.0",
+        "90 %",
+        "1",
+    ]
+    assert choice.never_worse(found.compared) == ("not yet run", "No data set has two runs.")
