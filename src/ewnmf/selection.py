@@ -32,8 +32,8 @@ def select_rank(
     Of every point a share of its observed entries is hidden, others in each repeat and the same for all candidates; a
     fit that gives them the weight 0 predicts them, and their trimmed mean loss is the candidate's (see `EWNMF.score`).
     Trials are short: at most 100 accelerated iterations (300 where the model has no accelerated solver), and a `tol` of
-    at least 1e-4. ``gamma="auto"`` is chosen once, at the middle candidate: the multiple 16, 8, 4, 2 or 1 of plain NMF's
-    mean loss that predicts the first hold-out best, or plain NMF where none is better than it by 5 %.
+    at least 1e-4. ``gamma="auto"`` is chosen once, at the middle candidate: the multiple 16, 8, 4, 2 or 1 of plain
+    NMF's mean loss that predicts the first hold-out best, or plain NMF where none is better than it by 5 %.
 
     Parameters
     ----------
