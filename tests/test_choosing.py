@@ -102,7 +102,7 @@ def test_groups_of_neighbours_are_smooth_and_others_are_not() -> None:
 class TestAuto:
     def test_finds_damage_and_leaves_clean_data_to_plain_nmf(self) -> None:
         X, _, hit = groups()
-        model = ewnmf.EWNMF(3, tol=0, random_state=0).fit(X)
+        model: Any = ewnmf.EWNMF(3, tol=0, random_state=0).fit(X)
         path = model.gamma_path_
         assert path.rule == "neighbourhoods"
         assert path.gamma == model.gamma_ < math.inf
@@ -113,7 +113,7 @@ class TestAuto:
         assert clean.gamma_ == math.inf
 
     def test_the_run_is_the_one_at_the_gamma_that_was_chosen(self, X: np.ndarray) -> None:
-        auto = ewnmf.EWNMF(3, **QUICK).fit(X)
+        auto: Any = ewnmf.EWNMF(3, **QUICK).fit(X)
         given = ewnmf.EWNMF(3, gamma=auto.gamma_, **QUICK).fit(X)
         np.testing.assert_array_equal(auto.components_, given.components_)
         np.testing.assert_array_equal(auto.loss_curve_, given.loss_curve_)
@@ -129,7 +129,8 @@ class TestAuto:
     @pytest.mark.parametrize("c", [4.0, 0.25])
     @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
     def test_follows_the_unit_of_the_data(self, loss: str, c: float, X: np.ndarray) -> None:
-        one, other = (ewnmf.EWNMF(3, loss=loss, **QUICK).fit(data) for data in (X, c * X))
+        fits: list[Any] = [ewnmf.EWNMF(3, loss=loss, **QUICK).fit(data) for data in (X, c * X)]
+        one, other = fits
         degree = 2 if loss == "euclidean" else 1
         assert other.gamma_ == pytest.approx(c**degree * one.gamma_, rel=1e-6)
         np.testing.assert_allclose(other.gamma_path_.scores, one.gamma_path_.scores, atol=1e-6)
@@ -173,7 +174,7 @@ class TestAuto:
         gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
         assert ewnmf.EWNMF(3, **QUICK).fit(gaps).gamma_path_.rule == "neighbourhoods"
         start = {"W": rng.random((len(X), 3)), "H": rng.random((3, X.shape[1]))}
-        model = ewnmf.EWNMF(3, init="custom", **QUICK).fit(X, **start)
+        model: Any = ewnmf.EWNMF(3, init="custom", **QUICK).fit(X, **start)
         again = ewnmf.EWNMF(3, init="custom", gamma=model.gamma_, **QUICK).fit(X, **start)
         np.testing.assert_array_equal(model.components_, again.components_)
 
@@ -221,7 +222,8 @@ class TestAuto:
 
     def test_huge_values(self) -> None:
         X = groups(30, 8)[0]
-        assert ewnmf.EWNMF(2, **QUICK).fit(1e138 * X).gamma_ > 0
+        model: Any = ewnmf.EWNMF(2, **QUICK).fit(1e138 * X)
+        assert model.gamma_ > 0
         for data in (1e140 * X, (1e18 * X).astype(np.float32)):
             with pytest.raises(ValueError, match=r"X has values up to .*, whose products overflow float"):
                 ewnmf.EWNMF(2, **QUICK).fit(data)
@@ -274,13 +276,13 @@ class TestPath:
     def test_plot(self, X: np.ndarray) -> None:
         pytest.importorskip("matplotlib")
         model = ewnmf.EWNMF(3, **QUICK).fit(X)
-        ax = ewnmf.plots.gamma_path(model)
+        ax: Any = ewnmf.plots.gamma_path(model)
         np.testing.assert_array_equal(ax.lines[1].get_ydata(), model.gamma_path_.scores[1:])
         texts = [text.get_text() for text in ax.get_legend().get_texts()]
         assert any(text.startswith("chosen: ") for text in texts)
         plain = GammaPath(np.array([math.inf, 2.0]), np.array([math.inf, 0.2]), np.array([0.5, 0.4]), 0, 0.1, "", 9)
-        legend = ewnmf.plots.gamma_path(plain).get_legend()
-        assert "plain NMF (chosen)" in [text.get_text() for text in legend.get_texts()]
+        ax = ewnmf.plots.gamma_path(plain)
+        assert "plain NMF (chosen)" in [text.get_text() for text in ax.get_legend().get_texts()]
         with pytest.raises(ValueError, match="no scores"):
             ewnmf.plots.gamma_path(ewnmf.EWNMF(3, gamma=1.0, **QUICK).fit(X))
         with pytest.raises(ValueError, match="'exact fit'"):

@@ -270,7 +270,7 @@ def test_progress_is_for_terminals(valid, run, tmp_path, monkeypatch):
             "Invalid value for '-k' / '--n-components': 0 is not in the range x>=1.",
         ),
         (["fit", "FILE", "-k", "2"], "Missing option '-o' / '--output'."),
-        (["fit", "FILE", *QUICK, "-o", "out", "--gamma", "much"], "'much' is neither a number nor 'auto'."),
+        (["fit", "FILE", *QUICK, "-o", "out", "--gamma", "much"], "gamma='much' must be a positive number, 'auto'"),
         (["fit", "FILE", *QUICK, "-o", "out", "--gamma", "0"], "gamma=0 puts all the weight of a point on its best"),
         (
             ["fit", "FILE", *QUICK, "-o", "out", "--method", "hard"],

@@ -36,20 +36,20 @@ class Parameter(NamedTuple):
 
 
 class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
-    """A number, or one word."""
+    """A number, or one of some words; where the last is an example, any other text is left to the estimator."""
 
-    def __init__(self, word: str) -> None:
-        self.word = word
-        self.name = f"NUMBER|{word}"
+    def __init__(self, words: list[str], example: bool) -> None:
+        self.words, self.example = words, example
+        self.name = "|".join(["NUMBER", *words])
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float | str:
         """The number, or the word."""
-        if value == self.word:
-            return self.word
         try:
             return float(value)
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor {self.word!r}.", param, ctx)
+            if value in self.words or self.example:
+                return str(value)
+            self.fail(f"{value!r} is neither a number nor {' nor '.join(map(repr, self.words))}.", param, ctx)
 
 
 def documented(cls: type) -> list[Parameter]:
@@ -72,9 +72,9 @@ def _type(parameter: Parameter) -> Any:
         return click.Choice([name for name in re.findall(r'"(.*?)"', choices[1]) if name != _NO_FILES])
     if "array" in kind:
         return None
-    word = re.match(r'float or "(\w+)"', kind)
-    if word:
-        return NumberOr(word[1])
+    words = re.findall(r'"(.*?)"', kind)
+    if kind.startswith("float") and words:
+        return NumberOr(words, "a text like" in kind)
     return {"float": click.FLOAT, "int": click.INT, "bool": click.BOOL}.get(re.split(r"\W", kind)[0])
 
 

@@ -192,6 +192,7 @@ def _summary(
         "objective": estimator.objective_,
         "reconstruction_err": estimator.reconstruction_err_,
         "gamma": estimator.gamma_,
+        "gamma_path": _path(estimator.gamma_path_),
         "iterations": estimator.n_iter_,
         "stop_reason": estimator.stop_reason_,
         "clustering": measures,
@@ -201,6 +202,13 @@ def _summary(
     }
     answer: dict[str, Any] = plain(summary)
     return answer
+
+
+def _path(path: Any) -> dict[str, Any] | None:
+    """What was tried to choose gamma."""
+    if path is None:
+        return None
+    return {"rule": path.rule, "gammas": path.gammas.tolist(), "scores": path.scores.tolist()}
 
 
 def _write(estimator: Any, results: dict[str, Result], table: Table, wishes: _Wishes, summary: dict[str, Any]) -> None:
@@ -226,6 +234,7 @@ def _write_json(path: Path, content: Any) -> None:
 def _told(summary: dict[str, Any], output: str) -> list[str]:
     given, gamma = summary["input"], summary["gamma"]
     tuned = "" if gamma is None else f", gamma {float(gamma):.4g}"
+    tuned = ", equal weights (gamma infinite)" if gamma == "inf" else tuned
     lines = [
         f"{given['file']}: {given['points']} points x {given['attributes']} attributes",
         f"{summary['model']}: {summary['n_components']} components, J* {float(summary['objective']):.8g}{tuned}, "
