@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import descent, field, imputation, transcription
+from benchmarks import descent, field, imputation, rank, transcription
 from benchmarks.__main__ import main
 from benchmarks.children import run_child
 from benchmarks.contenders import OTHER_ORDER, ours, paper_orientation
@@ -19,7 +19,7 @@ from benchmarks.plan import QUICK, DataRun
 from benchmarks.problems import data_problem, random_problem
 from benchmarks.report import Section, Table, Target, figures, page
 from benchmarks.timing import best_times, per_iteration
-from ewnmf import Factorization
+from ewnmf import NMF, Factorization
 
 GOLDEN = Path(__file__).parent / "data" / "golden_small.npz"
 
@@ -248,3 +248,25 @@ def test_every_filler_fills() -> None:
     answers = imputation.contest(X, 0.2, 0, imputation.contenders(ranks=(2,)))
     assert len(answers) == 6
     assert all(0 < answer.error < 1 for answer in answers.values())
+
+
+def test_data_of_known_rank() -> None:
+    for kind, zeros in (("clean", 0.6), ("outliers", 0.6), ("zeros", 0.95)):
+        X = rank.known(kind, 4, 0)
+        assert X.shape == (200, 60)
+        assert X.min() == 0
+        assert np.mean(X == 0) < zeros
+        assert (np.mean(X == 3) > 0.03) == (kind == "outliers")
+    assert np.mean(rank.known("zeros", 4, 0) == 0) > 0.6
+
+
+def test_the_rank_study_names_the_number_and_the_trimming(tmp_path: Path) -> None:
+    row, path = rank.judge_real("small", rank.known("clean", 3, 0, 60, 20), 3, NMF(max_iter=30))
+    assert row.startswith(f"| small | 60 x 20 | 3 | NMF | {path.best} | {path.chosen} | ")
+    rank.draw({"NMF": path}, "small", tmp_path / "small.png")
+    assert (tmp_path / "small.png").read_bytes().startswith(b"\x89PNG")
+    assert rank.judge_known(NMF(max_iter=30), "zeros", 3, 1).startswith("| zeros | 3 | NMF | ")
+    found = rank.preferred(rank.known("outliers", 3, 0, 60, 20), 3, (1, 0.1))
+    assert list(found) == list(rank.TRIMS)
+    assert found["nothing"] == "NMF"
+    assert found["10 % of the nonzero"] in ("1", "0.1")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,3 +36,14 @@ def test_missing_values() -> None:
     np.testing.assert_allclose(names["trust"].sum(axis=1), 1)
     assert not names["trust"][hidden].any()
     assert np.mean(names["sparse_codes"] < 1e-6) > 0.3
+
+
+def test_choosing_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        names = run_blocks("choosing-rank.md")
+    assert names["path"].chosen > 4
+    assert names["model"].n_components_ == names["model"].rank_path_.chosen
+    assert names["search"].best_params_["n_components"] == 8
+    assert (tmp_path / "rank.png").exists()

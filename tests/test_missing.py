@@ -172,15 +172,11 @@ def test_gaps_are_filled(X: np.ndarray) -> None:
     np.testing.assert_allclose(filled, clean, rtol=2e-3, atol=2e-3)
 
 
-def test_gamma_and_errors_are_those_of_observed_entries(gaps: np.ndarray) -> None:
+def test_gamma_is_that_of_observed_entries(gaps: np.ndarray) -> None:
     seen: list[Any] = []
     answer = ewnmf.factorize(gaps, 3, gamma="self-tuned", max_iter=40, rng=0, callbacks=[seen.append])
     at = seen[19]
     assert answer.gamma == pytest.approx(8 * np.nanmean((gaps - at.codes @ at.components) ** 2), rel=1e-10)
-    model = ewnmf.NMF(3, **QUICK).fit(gaps)
-    codes = model.transform(gaps)
-    loss = np.nanmean((gaps - codes @ model.components_) ** 2)
-    assert model.score(gaps) == pytest.approx(-loss, rel=1e-10)
 
 
 def test_sparse_data_takes_a_mask(X: np.ndarray, gaps: np.ndarray) -> None:

@@ -13,7 +13,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
 
-from ewnmf import EWNMF, factorize, plots
+from ewnmf import EWNMF, RankPath, factorize, plots
 
 N, HEIGHT, WIDTH = 3, 2, 4
 PIXELS = HEIGHT * WIDTH
@@ -171,6 +171,48 @@ def test_loss_curve_without_a_label_has_no_legend():
     assert plots.loss_curve([3, 2, 1]).get_legend() is None
 
 
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def a_path(candidates, means):
+    """A path of these mean scores, each twice but 0.1 apart in the first candidate."""
+    scores = np.array([means, means], dtype=float)
+    scores[:, 0] += [0.1, -0.1]
+    return RankPath(np.array(candidates), scores, 0.1, 20)
+
+
+def test_rank_path_shows_losses_with_errors_and_marks_the_chosen():
+    path = a_path([1, 2, 4, 16], [-5, -2, -1, -3])
+    ax = plots.rank_path(path)
+    curve, _, (bars,) = ax.containers[0]
+    assert_array_equal(curve.get_xydata(), [[1, 5], [2, 2], [4, 1], [16, 3]])
+    heights = [bar[1, 1] - bar[0, 1] for bar in bars.get_segments()]
+    np.testing.assert_allclose(heights, [0.2, 0, 0, 0], atol=1e-12)
+    assert_array_equal(ax.lines[-1].get_xydata(), [[4, 1]])
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("number of components", "held-out loss (trimmed mean)")
+    assert ax.get_xscale() == "log"
+    assert legend_of(ax) == ["4 chosen"]
+    plots.rank_path(path, ax=ax)
+    assert {"1", "2", "4", "8", "16"} <= {label.get_text() for label in ax.get_xticklabels()}
+
+
+def test_rank_path_takes_estimators_and_given_axes():
+    model = EWNMF("cv").set_params(max_iter=5)
+    model.rank_path_ = a_path([2, 3, 5], [-3, -1, -2])
+    ax = Figure().add_subplot()
+    assert plots.rank_path(model, ax=ax, label="one") is ax
+    plots.rank_path(a_path([2, 4], [-2, -3]), ax=ax, label="two")
+    assert ax.get_xscale() == "linear"
+    assert sorted(legend_of(ax)) == ["one", "one: 3 chosen", "two", "two: 2 chosen"]
+    assert len({to_hex(container[0].get_color()) for container in ax.containers}) == 2
+
+
+def test_rank_path_refuses_what_has_no_scores():
+    with pytest.raises(TypeError, match=r"has no scores of candidates; give what select_rank returns"):
+        plots.rank_path(EWNMF(3))
+
+
 @pytest.mark.parametrize("history", [[], [[1.0, 2.0]]])
 def test_loss_curve_refuses_what_is_no_history(history):
     with pytest.raises(ValueError, match=r"model has a history of shape .*; give one value per iteration\."):
@@ -224,6 +266,7 @@ def test_every_figure_can_be_written(pictures, waves):
         plots.components(pictures.images, (HEIGHT, WIDTH)),
         plots.signals(**waves),
         plots.loss_curve([3, 2, 1], label="one").figure,
+        plots.rank_path(a_path([1, 9], [-2, -1])).figure,
     ]
     for figure in figures:
         file = BytesIO()

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.loading import load
     from ewnmf.paths import gamma_path
+    from ewnmf.ranks import RankPath
+    from ewnmf.selection import select_rank
 
 __version__ = "0.1.0.dev0"
 
@@ -22,6 +24,7 @@ __all__ = [
     "ConvexNMF",
     "Factorization",
     "GammaPath",
+    "RankPath",
     "SemiNMF",
     "__version__",
     "datasets",
@@ -32,6 +35,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "select_rank",
     "weights",
 ]
 
@@ -46,6 +50,8 @@ _HOMES = {
     "factorize": "factorization",
     "gamma_path": "paths",
     "load": "loading",
+    "RankPath": "ranks",
+    "select_rank": "selection",
 }
 _MODULES = ("datasets", "losses", "metrics", "models", "plots", "weights")
 

@@ -18,9 +18,10 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ewnmf import checks
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.choosing import settle
-from ewnmf.encoding import encode, loss_of, weights_of
+from ewnmf.encoding import encode, weights_of
 from ewnmf.factorization import spread
 from ewnmf.gamma import GammaWish
+from ewnmf.holdout import held_out_losses, trimmed_mean
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
@@ -29,6 +30,7 @@ from ewnmf.persistence import write_estimator
 from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
+from ewnmf.ranks import RankPath, Trials, check_candidates, search
 from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Iteration, Solution
 from ewnmf.starts import Starts, start_by_point
@@ -43,6 +45,8 @@ _FLOATS = [np.float64, np.float32]
 
 class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """What all estimators share; a subclass says which model it fits."""
+
+    rank_path_: RankPath
 
     def __init__(
         self,
@@ -160,6 +164,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
+        self._choose_rank(points, problem, wish)
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         counted = points.take(points.counted)
@@ -193,6 +198,49 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tasks.end({})
         self._warn(best)
 
+    def _choose_rank(self, points: Points, problem: Problem, wish: GammaWish) -> None:
+        """Set `rank_path_` where the number of components is to be chosen, and only there."""
+        if hasattr(self, "rank_path_"):
+            del self.rank_path_
+        if isinstance(self.n_components, str) and self.n_components == "cv":
+            self.rank_path_ = search(self._trials(points, problem, wish))
+
+    def _trials(self, points: Points, problem: Problem, wish: GammaWish, **options: Any) -> Trials:
+        if problem.model.refuses_hidden() is not None:
+            raise ValueError(
+                f"n_components='cv' and select_rank hide entries from the fit, which {type(self).__name__} (model="
+                f"{problem.model.name!r}) cannot do; search n_components with GridSearchCV, whose score hides them "
+                "from transform alone, or use NMF or SemiNMF."
+            )
+        if self.init == "custom":
+            raise ValueError(
+                "init='custom' has the n_components of its start factors, so that there is nothing to choose; use "
+                "another init, or give n_components."
+            )
+        return Trials.of(
+            problem,
+            points.take(points.counted),
+            int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            settings=self._settings(),
+            wish=wish,
+            init=self.init,
+            n_init=checks.check_count("n_init", self.n_init),
+            fixed=self.fixed_components,
+            **options,
+        )
+
+    def _rank_path(self, X: Any, candidates: Any, repeats: int, share: float, **weighed: Any) -> RankPath:
+        """The path of `ewnmf.select_rank`."""
+        problem, wish = self._problem()
+        options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
+        points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
+        trials = self._trials(points, problem, wish, **options)
+        if candidates is None:
+            return search(trials)
+        found = check_candidates(candidates, trials.limit)
+        return trials.settled(found).path(found)
+
     def _learn_facts(self, points: Points, problem: Problem) -> None:
         """Keep what the codes of new points need to know of the data."""
         data = points.data
@@ -214,7 +262,8 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if self.init not in (*INITS, "custom"):
             raise unknown_name("init", self.init, [*INITS, "custom"])
         codes = None if starts.codes is None else np.asarray(starts.codes)
-        n_components = checks.check_n_components(self.n_components, X.shape[1], codes)
+        asked = self.rank_path_.chosen if hasattr(self, "rank_path_") else self.n_components
+        n_components = checks.check_n_components(asked, X.shape[1], codes)
         return starts.checked(problem, X, n_components), n_components
 
     def _attributes_at(self, report: Iteration) -> dict[str, Any]:
@@ -372,16 +421,23 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         return answer
 
     def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
-        """Minus the mean loss of an observed entry of `X` under the codes of `transform`; larger is better.
+        """Minus the trimmed mean loss of entries that are hidden from `transform`; larger is better.
+
+        Of every point a tenth of what was observed (at least one entry) is hidden, drawn by a seed that never changes
+        from the point itself; the rest gives its codes, and the hidden entries are held against
+        ``inverse_transform``. The largest losses do not count: as many as a tenth of the hidden entries that are not 0.
+        So scores on the same `X` can be compared across `n_components`, `gamma` and weightings (not across losses).
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points, NaN is a missing value.
+            Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
+            with more than 2^23 entries a sample of the points is scored, drawn from each alone.
         y : ignored
             For scikit-learn's conventions.
         weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``; the mean is weighted by them.
+            The weights of ``weighting="fixed"``, for the codes; in the mean entries count alike, but those of weight 0
+            not at all.
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the points in the mean.
         mask : array-like of bool of shape (n_samples, n_features), optional
@@ -390,12 +446,12 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         Returns
         -------
         float
-            The score.
+            The score, at most 0.
         """
         points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
         points = points.take(points.counted)
-        H, W, data = self._codes(points).T, self.components_.T, points.data
-        return -loss_of(self._fitted_problem, W, H, data, tiny=self._tiny, facts=self._facts) / data.mass
+        loss = self._fitted_problem.loss
+        return -trimmed_mean(*held_out_losses(points, self._codes, self.components_, loss, self._tiny))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.

@@ -24,6 +24,7 @@ __all__ = [
     "check_grid",
     "check_mask",
     "check_n_components",
+    "check_share",
     "check_start",
     "check_strength",
     "check_tol",
@@ -59,10 +60,21 @@ def check_strength(parameter: str, value: object, largest: float | None = None) 
     return number
 
 
+def check_share(share: object) -> float:
+    """A number between 0 and 1."""
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
+        raise ValueError(f"share={share!r} must be a number above 0 and below 1, such as 0.1.")
+    return float(share)
+
+
 def check_n_components(n_components: object, n_features: int, *starts: Array | None) -> int:
     """An integer of at least 1; ``"auto"`` takes it from a given start, else all features, as None does."""
+    if isinstance(n_components, str) and n_components == "cv":
+        raise ValueError(
+            "n_components='cv' is for the estimators; give the number that ewnmf.select_rank(X).chosen finds."
+        )
     if isinstance(n_components, str) and n_components != "auto":
-        raise unknown_name("n_components", n_components, ["auto"])
+        raise unknown_name("n_components", n_components, ["auto", "cv"])
     if n_components is None:
         return n_features
     if isinstance(n_components, str):

@@ -13,7 +13,7 @@ from ewnmf.problem import Problem
 from ewnmf.threads import Workers, count_workers, single_threaded_blas
 from ewnmf.updates.rule import Array, Block, Facts
 
-__all__ = ["encode", "loss_of", "weights_of"]
+__all__ = ["encode", "weights_of"]
 
 _WIDTH = 32
 """Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
@@ -92,11 +92,3 @@ def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float
         for cut in data.cuts():
             A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), problem.weighting)
     return A
-
-
-def loss_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> float:
-    """The sum of the losses of all entries, times their prior weights."""
-    data, kernel = _thin(problem, data, facts, tiny)
-    with single_threaded_blas():
-        blocks = ((data.block(cut), H[:, cut]) for cut in data.cuts())
-        return float(sum(kernel.see(block, codes, (W,), problem.weighting).loss.sum() for block, codes in blocks))

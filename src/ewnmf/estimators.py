@@ -18,8 +18,10 @@ __all__ = ["EWNMF", "NMF", "ONMF", "ConvexNMF", "SemiNMF"]
 
 Estimator = TypeVar("Estimator", bound=type[Factorizer])
 
-_PARAMETERS = """n_components : int or "auto", default="auto"
-        Number of components; ``"auto"`` takes it from a custom start, else the number of features.
+_PARAMETERS = """n_components : int, "auto" or "cv", default="auto"
+        Number of components; ``"auto"`` takes it from a custom start, else the number of features. ``"cv"`` chooses it
+        by entries that are held out of short fits, see `ewnmf.select_rank` (not for `ConvexNMF` and orthogonal methods
+        that take no weights).
     loss : {"euclidean", "kullback-leibler", "alpha"} or Loss, default="euclidean"
         What a wrong entry costs.
     alpha : float, default=0.5
@@ -77,6 +79,8 @@ _ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         The basis.
     n_components_ : int
         Number of components.
+    rank_path_ : RankPath
+        The candidates and their scores; with ``n_components="cv"`` only.
     gamma_ : float or None
         The gamma of the entropy weighting, infinite where plain NMF is the answer.
     gamma_path_ : GammaPath or None

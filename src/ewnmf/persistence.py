@@ -16,7 +16,7 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ewnmf import __version__, choosing, losses, models, problem, weights
+from ewnmf import __version__, choosing, losses, models, problem, ranks, weights
 from ewnmf.io import read_archive, write_archive
 from ewnmf.updates import rule
 
@@ -28,6 +28,7 @@ _MODULES: dict[str, ModuleType] = {
     "losses": losses,
     "models": models,
     "problem": problem,
+    "ranks": ranks,
     "rule": rule,
     "weights": weights,
 }

@@ -1,4 +1,4 @@
-"""Pictures of damaged data, reconstructions, weights, components and descent.
+"""Pictures of damaged data, reconstructions, weights, components, descent and the choice of their number.
 
 Every function draws on a `matplotlib.figure.Figure` of its own and returns it (or on the axes it is given); nothing
 is shown and no display is needed. Save one with ``figure.savefig("name.png")``. matplotlib comes with
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.image import AxesImage
 
-__all__ = ["components", "gamma_path", "loss_curve", "signals", "weight_maps"]
+__all__ = ["components", "gamma_path", "loss_curve", "rank_path", "signals", "weight_maps"]
 
 Array = NDArray[Any]
 
@@ -253,6 +253,52 @@ def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
     names = {"neighbourhoods": "agreement with neighbourhoods", "hidden entries": "minus loss of hidden entries"}
     ax.set_ylabel(names.get(path.rule, "score"))
     ax.legend()
+    return ax
+
+
+def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) -> Axes:
+    """The mean held-out loss of every number of components, with the chosen one marked.
+
+    Bars are one standard error of the difference to the best candidate, which has none.
+
+    Parameters
+    ----------
+    path : RankPath or fitted estimator with ``n_components="cv"``
+        What has the scores.
+    ax : Axes, optional
+        Where to draw; by default on a figure of its own (``ax.figure``).
+    label : str, optional
+        Name in the legend.
+
+    Returns
+    -------
+    Axes
+        With the curve added.
+    """
+    found = _part_of(path, "rank_path_")
+    if not hasattr(found, "standard_errors"):
+        raise TypeError(
+            f"path={path!r} has no scores of candidates; give what select_rank returns, or an estimator that was "
+            "fitted with n_components='cv'."
+        )
+    if ax is None:
+        ax = _new_figure(6, 3.6).add_subplot()
+    colour, style = LINES[(len(ax.containers) + 1) % len(LINES)]
+    name = "" if label is None else f"{label}: "
+    losses, chosen = -found.means, found.candidates == found.chosen
+    look: dict[str, Any] = {"color": colour, "ls": style, "marker": ".", "capsize": 2, "lw": 1.2}
+    ax.errorbar(found.candidates, losses, found.standard_errors, label=label, **look)
+    mark: dict[str, Any] = {"ls": "", "marker": "o", "ms": 10, "mfc": "none", "mew": 1.6, "color": colour}
+    ax.plot(found.candidates[chosen], losses[chosen], label=f"{name}{found.chosen} chosen", **mark)
+    ax.set(xlabel="number of components", ylabel="held-out loss (trimmed mean)")
+    if found.candidates[-1] >= 8 * found.candidates[0]:
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:g}")
+    else:
+        ax.locator_params(axis="x", integer=True)
+    ax.grid(visible=True, color="#E5E5E5")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
     return ax
 
 

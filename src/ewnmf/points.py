@@ -68,6 +68,12 @@ class Points:
         """The same with equal priors."""
         return replace(self, P=None)
 
+    def hiding(self, hidden: Array, *, positive: bool) -> Points:
+        """The same with some entries (n x m) missing; `positive` where ``X`` must stay without zeros."""
+        P = np.ones(self.X.shape, self.X.dtype) if self.P is None else np.array(self.P)
+        P[hidden] = 0
+        return replace(self, X=_filled(self.X, hidden, positive), P=P)
+
     def take(self, rows: Array) -> Points:
         """The points at `rows`, or where `rows` is True; itself where that is all of them."""
         if rows.dtype == bool and rows.all():

@@ -201,8 +201,8 @@ class _Unweighted(Rule):
         return (multiply(W, self.loss.factor(XH, product(W, HH)), self.basis_floor),)
 
     def encoder(self) -> Rule:
-        """Plain nonnegative codes for the fixed basis."""
-        return _Unweighted(self.loss, self.facts)
+        """Plain nonnegative codes for the fixed basis; entries that are hidden there make them weighted."""
+        return Multiplicative(self.loss, self.facts) if self.facts.priors else _Unweighted(self.loss, self.facts)
 
     def _spread(self, Q: Array, F: Array) -> Array:
         raise NotImplementedError
