@@ -268,6 +268,15 @@ def _spread(values: Sequence[float] | None) -> str:
     return f"{np.mean(values):{form}}{spread}"
 
 
+def _finite(value: Any) -> Any:
+    """The same with the word "inf" for infinite numbers, which JSON does not have."""
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_finite(item) for item in value]
+    return "inf" if value == np.inf else value
+
+
 def reconstruction(fit: Factorization) -> Array:
     """``codes @ components`` (n x m)."""
     return np.asarray(fit.codes @ fit.components)
@@ -348,7 +357,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         for name, figure in figures.items():
             figure.savefig(output / name, dpi=110)
-        (output / "demo.json").write_text(json.dumps(numbers, indent=1) + "\n", encoding="utf-8")
+        text = json.dumps(_finite(numbers), indent=1, allow_nan=False)
+        (output / "demo.json").write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         return _refuse(UNWRITABLE.format(output, error.strerror))
     print(f"\nThe figures ({', '.join(figures)}) and all numbers (demo.json) are in {output}.")
