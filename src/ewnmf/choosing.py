@@ -12,6 +12,7 @@ from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
 from ewnmf.gamma import GammaWish, rounding
+from ewnmf.holdout import SHARE, hold_out, losses_at, trimmed_mean
 from ewnmf.init import point_numbers
 from ewnmf.neighbours import Neighbourhoods, partitions
 from ewnmf.points import Points
@@ -41,9 +42,8 @@ CROWD = 5
 """Points for every group that is looked for."""
 NEEDED = 20
 """Points that make neighbourhoods."""
-HIDDEN, KEPT, FALL = 0.1, 0.9, 0.95
-"""The share of entries that is hidden, the share of their losses that counts, and the share of plain NMF's score below
-which a score is clearly better."""
+FALL = 0.95
+"""The loss of hidden entries, as a share of plain NMF's, below which it is clearly smaller."""
 HIDEABLE, VOTES = 4, 20
 """Points and attributes, and hidden entries, that it takes to hide some."""
 KEY = b"choosing gamma"
@@ -184,8 +184,8 @@ def _distinct(points: Points, size: int) -> tuple[Array, Array]:
     """At most `size` different points, each with the weight of its repetitions; which ones, their content decides."""
     numbers = point_numbers(points.X, points.P, 1, KEY)
     largest = abs(points.X).max(axis=1)
-    largest = largest.toarray() if issparse(largest) else largest[:, None]
-    content = np.hstack([numbers, largest])
+    largest = largest.toarray() if issparse(largest) else largest
+    content = np.hstack([numbers, largest.reshape(-1, 1)])
     _, first, which = np.unique(content, axis=0, return_index=True, return_inverse=True)
     repeats = np.bincount(which, weights=points.s)[:size].astype(points.X.dtype)
     return first[:size], repeats
@@ -246,7 +246,7 @@ class _Neighbours:
 
 @dataclass(frozen=True, eq=False)
 class _Hidden:
-    """Scores by the prediction of entries that the fits do not see: minus their mean loss, the largest left out."""
+    """Scores by the prediction of entries that the fits do not see: minus their trimmed mean loss."""
 
     trials: _Trials
     hidden: Array
@@ -256,28 +256,21 @@ class _Hidden:
     @classmethod
     def of(cls, trials: _Trials) -> _Hidden | None:
         """None where nothing can be hidden: sparse data, a model that takes no weights, or few points or attributes."""
-        points, model = trials.points, trials.problem.model
-        if issparse(points.X) or min(points.X.shape) < HIDEABLE or model.refuses_hidden() is not None:
+        points, problem = trials.points, trials.problem
+        if issparse(points.X) or points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
             return None
-        prior = np.ones(points.X.shape, points.X.dtype) if points.P is None else points.P.copy()
-        hidden = (point_numbers(points.X, points.P, points.X.shape[1], KEY) < HIDDEN) & (prior > 0)
-        for axis in (0, 1):
-            hidden &= (prior > 0).sum(axis=axis, keepdims=True) - hidden.sum(axis=axis, keepdims=True) >= 2
-        # Zeros that no component explains are predicted best by no weight at all, so they have no vote.
-        votes = hidden & (points.X != 0)
-        if votes.sum() < VOTES:
+        hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
+        if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
             return None
-        prior[hidden] = 0
-        masked = replace(trials, points=replace(points, P=prior), masked=True)
-        return cls(masked, votes, points.X)
+        seen = points.hiding(hidden, positive=problem.loss.needs_positive)
+        return cls(replace(trials, points=seen, masked=True), hidden, points.X)
 
     def score(self, fit: Solution) -> float:
         """Minus the trimmed mean loss of the hidden entries."""
-        Y = (fit.factors.H.T @ fit.factors.W.T)[self.hidden]
-        loss = self.trials.problem.loss
-        Y = Y if loss.signed else np.maximum(Y, np.finfo(Y.dtype).tiny)
-        losses = np.sort(loss.divergence(self.X[self.hidden], Y))
-        return -float(np.mean(losses[: math.ceil(KEPT * losses.size)]))
+        factors, loss, points = fit.factors, self.trials.problem.loss, self.trials.points
+        losses, nonzero = losses_at(self.hidden, self.X, factors.H.T, factors.W.T, loss, points.data.tiny)
+        s = None if points.s is None else np.repeat(points.s, self.hidden.sum(axis=1))
+        return -trimmed_mean(losses, nonzero, s)
 
     def clear(self, score: float, plain: float) -> bool:
         return score > FALL * plain
