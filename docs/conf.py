@@ -14,8 +14,8 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
 ]
-# The results are included by choosing-gamma.md.
-exclude_patterns = ["_build", "choosing-gamma-results.md"]
+# The results and the rules are included by choosing-gamma.md.
+exclude_patterns = ["_build", "choosing-gamma-results.md", "choosing-gamma-rules.md"]
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
