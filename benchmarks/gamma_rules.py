@@ -138,11 +138,10 @@ def neighbours_kept(graph: Any, rows: Array, fit: Solution) -> float:
     return float(graph.multiply(near).sum() / graph.sum())
 
 
-def prediction(trials: _Trials, kept: float, fit: Solution) -> float:
+def prediction(judge: _Hidden, kept: float, fit: Solution) -> float:
     """Minus the mean loss of the entries that were hidden, without the largest losses."""
-    assert trials.points.P is not None
-    hidden = trials.points.P == 0
-    losses = trials.problem.loss.divergence(trials.points.X[hidden], (fit.factors.H.T @ fit.factors.W.T)[hidden])
+    X, Y = judge.X[judge.hidden], (fit.factors.H.T @ fit.factors.W.T)[judge.hidden]
+    losses = judge.trials.problem.loss.divergence(X, Y)
     return -float(np.mean(np.sort(losses)[: math.ceil(kept * losses.size)]))
 
 
@@ -176,8 +175,8 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     }
     hidden = _Hidden.of(fits) if hide else None
     if hidden is not None:
-        judges["hidden entries, 90 %"] = Rise(hidden.trials, partial(prediction, hidden.trials, 0.9), 1)
-        judges["hidden entries, 80 %"] = Rise(hidden.trials, partial(prediction, hidden.trials, 0.8), 1)
+        judges["hidden entries, 90 %"] = Rise(hidden.trials, partial(prediction, hidden, 0.9), 1)
+        judges["hidden entries, 80 %"] = Rise(hidden.trials, partial(prediction, hidden, 0.8), 1)
         judges["hidden entries (`auto` for few points)"] = hidden
     return judges
 

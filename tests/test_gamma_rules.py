@@ -96,13 +96,12 @@ def test_neighbours_are_kept_where_unit_codes_are_near(fits: Fits) -> None:
 
 
 def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: float) -> None:
-    trials = rules(fits, scale, hide=True)["hidden entries, 80 %"].trials
-    assert trials.points.P is not None
-    fit, hidden = trials.at(scale), trials.points.P == 0
+    judge: Any = rules(fits, scale, hide=True)["hidden entries (`auto` for few points)"]
+    fit, hidden = judge.trials.at(scale), judge.trials.points.P == 0
     assert 0.05 < hidden.mean() < 0.15
     losses = np.sort((fits.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)
     expected = -np.mean(losses[: math.ceil(0.8 * losses.size)])
-    assert gamma_rules.prediction(trials, 0.8, fit) == pytest.approx(expected, rel=1e-12)
+    assert gamma_rules.prediction(judge, 0.8, fit) == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize(("least", "chosen"), [(1.0, 2), (1.4, 2), (1.6, 0)])
