@@ -52,6 +52,18 @@ class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
             self.fail(f"{value!r} is neither a number nor {' nor '.join(map(repr, self.words))}.", param, ctx)
 
 
+class CountOr(click.IntRange):
+    """A whole number of at least 1, or one word."""
+
+    def __init__(self, word: str) -> None:
+        super().__init__(min=1)
+        self.word = word
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number, or the word."""
+        return value if value == self.word else super().convert(value, param, ctx)
+
+
 def documented(cls: type) -> list[Parameter]:
     """The section "Parameters" of a class's docstring."""
     text = inspect.getdoc(cls) or ""
@@ -116,7 +128,12 @@ def estimator_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="What is asked of the factors. ewnmf learns a weight for every entry; the others weight by --weighting.",
     )
     sized = click.option(
-        "-k", "--n-components", type=click.IntRange(min=1), required=True, help="Number of components."
+        "-k",
+        "--n-components",
+        type=CountOr("cv"),
+        metavar="INTEGER|cv",
+        required=True,
+        help="Number of components; cv chooses it by entries that are held out.",
     )
     parameters = getattr(command, "__click_params__", [])
     command.__click_params__ = [*parameters, *reversed(_options().values())]  # type: ignore[attr-defined]

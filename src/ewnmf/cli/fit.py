@@ -94,7 +94,8 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
         entry_weights = _entry_weights(wishes, layout, estimator)
     X = _prepared(table, estimator, wishes)
     n, m = X.shape
-    with report.step("fit", f"{n} points x {m} attributes, {estimator.n_components} components"):
+    K = "a number of" if estimator.n_components == "cv" else estimator.n_components
+    with report.step("fit", f"{n} points x {m} attributes, {K} components"):
         estimator.set_params(verbose=int(report.watched))
         estimator.fit(X, weights=entry_weights)
         estimator.set_params(verbose=0)
