@@ -42,7 +42,7 @@ def named(tmp_path) -> Path:
 
 
 def model(X: Any = VALUES, cls: Any = ewnmf.EWNMF, **parameters: Any) -> Any:
-    return cls(2, max_iter=4, tol=0, random_state=0, **parameters).fit(X)
+    return cls(**{"n_components": 2, "max_iter": 4, "tol": 0, "random_state": 0} | parameters).fit(X)
 
 
 def numbers(path: Path) -> Any:
@@ -150,6 +150,8 @@ def test_arrays_keep_names_beside_them(named, run, tmp_path):
             {"weighting": "entropy", "gamma": 2.0},
         ),
         (["--model", "convex-nmf", "--n-init", "2"], ewnmf.ConvexNMF, {"n_init": 2}),
+        (["--gamma", "4x"], ewnmf.EWNMF, {"gamma": "4x"}),
+        (["--gamma", "self-tuned", "-k", "cv"], ewnmf.EWNMF, {"gamma": "self-tuned", "n_components": "cv"}),
         (["--gamma", "inf", "--init", "nndsvda"], ewnmf.EWNMF, {"gamma": float("inf"), "init": "nndsvda"}),
         (
             ["--loss", "alpha", "--alpha", "1.5", "--solver", "accelerated"],
@@ -269,6 +271,7 @@ def test_progress_is_for_terminals(valid, run, tmp_path, monkeypatch):
             ["fit", "FILE", "-k", "0", "-o", "out"],
             "Invalid value for '-k' / '--n-components': 0 is not in the range x>=1.",
         ),
+        (["fit", "FILE", "-k", "few", "-o", "out"], "'few' is not a valid number of components."),
         (["fit", "FILE", "-k", "2"], "Missing option '-o' / '--output'."),
         (["fit", "FILE", *QUICK, "-o", "out", "--gamma", "much"], "gamma='much' must be a positive number, 'auto'"),
         (["fit", "FILE", *QUICK, "-o", "out", "--gamma", "0"], "gamma=0 puts all the weight of a point on its best"),

@@ -55,6 +55,8 @@ class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
 class CountOr(click.IntRange):
     """A whole number of at least 1, or one word."""
 
+    name = "number of components"
+
     def __init__(self, word: str) -> None:
         super().__init__(min=1)
         self.word = word
