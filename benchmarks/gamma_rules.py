@@ -1,8 +1,8 @@
 """Which rule should choose gamma without labels: rules on the same fits, judged by clustering accuracy.
 
-``python -m benchmarks.gamma_rules [--seeds 4] [--sets yale digits ...] [--hidden yale ...]`` prints two tables; faces
-are found by `EWNMF_DATA` or beside the repository. For every seed plain NMF and EWNMF at 16 to 0.5 times its mean loss
-are fitted from one start, every rule takes one of these fits, and labels are looked at only for the report.
+``python -m benchmarks.gamma_rules [--seeds 4] [--first 0] [--sets yale ...] [--hidden yale ...]`` prints two tables;
+faces are found by `EWNMF_DATA` or beside the repository. For every seed plain NMF and EWNMF at 16 to 0.5 times its mean
+loss are fitted from one start, every rule takes one of these fits, and labels are looked at only for the report.
 """
 
 from __future__ import annotations
@@ -149,12 +149,11 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     """The rules that choose among the fits, by the words of their row."""
     built = _Neighbours.of(fits, scale)
     assert built is not None
-    rows, count, loss = built.rows, built.graphs[0].count, fits.problem.loss
-    some = fits.points.take(rows)
+    rows, count, loss, some = built.rows, built.graphs[0].count, fits.problem.loss, fits.points.take(built.rows)
     plain = [links(_apart(some.X, np.ones((1, some.X.shape[1])), loss, part * scale)) for part in SCALES]
     smooth = tuple(neighbourhoods(graph, count) for graph in plain)
-    cluster = KMeans(count, n_init=10, random_state=0).fit_predict
-    spectral = [cluster(graph.functions / graph.roots[:, None]) for graph in built.graphs]
+    kmeans = KMeans(count, n_init=10, random_state=0)
+    spectral = [kmeans.fit_predict(graph.functions / graph.roots[:, None]) for graph in built.graphs]
     near = links(in_local_units(unlikeness(some, loss, scale)))
 
     def by_groups(score: Callable[[Array], float], fit: Solution) -> float:
@@ -229,19 +228,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--first", type=int, default=0, help="the first of the seeds")
     parser.add_argument("--sets", nargs="+", choices=SETS, default=SETS[:6], metavar="SET", help=", ".join(SETS))
     parser.add_argument("--hidden", nargs="+", choices=SETS, default=(), metavar="SET", help="sets to hide entries of")
     asked = parser.parse_args(arguments)
     found: dict[str, list[dict[str, Accuracy]]] = {name: [] for name in asked.sets}
-    for seed, name in product(range(asked.seeds), asked.sets):
+    seeds = range(asked.first, asked.first + asked.seeds)
+    for seed, name in product(seeds, asked.sets):
         found[name].append(contest(*load(name, seed), seed, hide=name in asked.hidden))
         print(f"seed {seed}, {name}: done", file=sys.stderr, flush=True)
     for at, kind in enumerate(Accuracy._fields):
-        means = {
-            name: {word: float(np.mean([rows[word][at] for rows in runs])) for word in runs[0]}
-            for name, runs in found.items()
-        }
-        print(f"Mean accuracy on {kind} codes (seeds: {asked.seeds}):\n\n{table(means).markdown()}\n")
+        means: dict[str, dict[str, float]] = {}
+        for name, runs in found.items():
+            means[name] = {word: float(np.mean([rows[word][at] for rows in runs])) for word in runs[0]}
+        print(f"Mean accuracy on {kind} codes, seeds {seeds[0]} to {seeds[-1]}:\n\n{table(means).markdown()}\n")
 
 
 if __name__ == "__main__":

@@ -146,10 +146,10 @@ def test_the_command_prints_a_table_for_each_kind_of_codes(
         return told
 
     monkeypatch.setattr(gamma_rules, "contest", known)
-    gamma_rules.main(["--seeds", "2", "--sets", "digits", "digits-occluded", "--hidden", "digits"])
-    assert asked == [((1797, 64), seed, hide) for seed in (0, 1) for hide in (True, False)]
+    gamma_rules.main(["--seeds", "2", "--first", "4", "--sets", "digits", "digits-occluded", "--hidden", "digits"])
+    assert asked == [((1797, 64), seed, hide) for seed in (4, 5) for hide in (True, False)]
     printed = capsys.readouterr().out
-    assert "Mean accuracy on unit codes (seeds: 2):" in printed
+    assert "Mean accuracy on unit codes, seeds 4 to 5:" in printed
     assert "| rule                |  0.450 |        0.450 |       50% |        0.0 |" in printed
     assert "| rule                |  0.350 |        0.350 |      -50% |        5.0 |" in printed
 
