@@ -131,7 +131,7 @@ def check_grid(relative: Any, gammas: Any) -> GammaWish:
     return GammaWish(rule="auto", gammas=ordered) if name == "gammas" else GammaWish(rule="auto", relative=ordered)
 
 
-_LARGEST = 0.45
+_LARGEST = 0.4
 """Values up to this power of the largest number can be multiplied and summed."""
 
 
