@@ -131,8 +131,8 @@ def check_grid(relative: Any, gammas: Any) -> GammaWish:
     return GammaWish(rule="auto", gammas=ordered) if name == "gammas" else GammaWish(rule="auto", relative=ordered)
 
 
-_LARGEST = 0.4
-"""Values up to this power of the largest number can be multiplied and summed."""
+_LARGEST = 0.33
+"""Three values up to this power of the largest number can be multiplied, and the products summed."""
 
 
 def check_values(X: Array, problem: Problem, whom: str) -> None:
