@@ -40,6 +40,10 @@ def X() -> np.ndarray:
     return groups()[0]
 
 
+def _stop(*_: Any, **__: Any) -> None:
+    raise KeyboardInterrupt
+
+
 class TestUnlikeness:
     @pytest.mark.parametrize("loss", LOSSES, ids=repr)
     def test_is_the_share_that_two_points_do_not_have_in_common(self, loss: losses.Loss) -> None:
@@ -125,6 +129,14 @@ class TestAuto:
         assert len(seen) == 20
         assert {report.gamma for report in seen} == {answer.gamma}
         np.testing.assert_array_equal(answer.codes, ewnmf.factorize(X, 3, max_iter=20, rng=0).codes)
+
+    def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
+        model = ewnmf.EWNMF(3, **QUICK).fit(X)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ewnmf._factorizer.settle", _stop)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X)
+        assert model.gamma_path_ is None
 
     @pytest.mark.parametrize("c", [4.0, 0.25])
     @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])

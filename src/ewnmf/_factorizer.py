@@ -174,6 +174,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tasks = FitTasks(self, X, n_init, settings.max_iter)
         random = check_random_state(self.random_state)
         best: Solution | None = None
+        self.gamma_path_: Any = None
         try:
             for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
                 rng = np.random.default_rng(seed)
