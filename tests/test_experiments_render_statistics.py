@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from ewnmf.experiments.paper import GAMMAS
+from ewnmf.experiments.plan import PLAIN
 from ewnmf.experiments.statistics import compare, experiment, gap_of, results, spread
 from tests.experiment_rows import row
 
@@ -16,6 +17,11 @@ VIEW = "raw_1"
 def yale(method, seed, acc, nmi=0.5, **spec):
     """A row on all of Yale with this ACC and NMI in every view."""
     return row("yale", method, spec.pop("k", 15), seed, acc=acc, nmi=nmi, **spec)
+
+
+def others(k, draw=0):
+    """The methods other than EWNMF on a draw of categories."""
+    return [yale(method, draw, 0.2, draw=draw, k=k) for method in PLAIN]
 
 
 def scores(rows, protocol, **kinds):
@@ -35,7 +41,7 @@ def test_the_papers_iterations_win_over_more_and_the_most_over_fewer():
 def test_draws_occlusion_and_other_data_sets_are_kept_apart():
     rows = [
         yale("nmf", 0, 0.1),
-        yale("nmf", 0, 0.2, draw=0, k=3),
+        *others(3),
         yale("nmf", 0, 0.3, occluded=0.5),
         row("umist", "nmf", 20, 0, acc=0.4),
         row("yale", "none", 15, 0),
@@ -84,11 +90,19 @@ def test_means_are_over_the_runs_that_all_protocols_share():
     }
 
 
+def test_draws_made_for_something_else_are_left_out():
+    rows = [*others(2), yale("ewnmf", 0, 0.5, gamma=0.1, k=2, draw=0)]
+    elsewhere = [yale("nmf", 1, 0.9, k=5, draw=1), yale("ewnmf", 1, 0.9, gamma=0.1, k=5, draw=1)]
+    assert scores([*rows, *elsewhere], "ewnmf-best", draws=True) == {(2, 0, 0): (0.5, 0.5)}
+    assert experiment(elsewhere, "yale", draws=True).rows == {}
+
+
 def test_one_gamma_serves_all_numbers_of_clusters():
     rows = [
         yale("ewnmf", 0, acc, gamma=gamma, k=k, draw=0)
         for k, gamma, acc in [(2, 0.1, 0.9), (2, 1.0, 0.8), (3, 0.1, 0.1), (3, 1.0, 0.7)]
     ]
+    rows += [*others(2), *others(3)]
     one = results(experiment(rows, "yale", draws=True), VIEW)["ewnmf-one"]
     assert set(one.picks.values()) == {1.0}
     assert (one.clusters, one.values("ACC", 2), one.values("ACC", 3), one.values("ACC")) == (

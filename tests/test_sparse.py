@@ -103,3 +103,15 @@ def test_ctrl_c_leaves_all_attributes(X: np.ndarray) -> None:
         ewnmf.factorize(sparse.csr_array(X), 3, gamma=0.3, rng=0, callbacks=[interrupt])
     assert caught.value.solution.components.shape == (3, 30)  # type: ignore[attr-defined]
     assert caught.value.solution.weights().shape == X.shape  # type: ignore[attr-defined]
+
+
+def test_entries_stored_in_parts_are_summed_in_a_copy(X: np.ndarray) -> None:
+    whole = sparse.coo_array(X)
+    rows, columns = (np.tile(index, 2) for index in whole.coords)
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=50))])
+    by_row = np.argsort(rows, kind="stable")
+    parts = sparse.csr_array((np.tile(whole.data / 2, 2)[by_row], columns[by_row], indptr), shape=X.shape)
+    before = parts.nnz
+    found = ewnmf.factorize(parts, 3, rng=0, max_iter=20)
+    np.testing.assert_allclose(found.codes, ewnmf.factorize(whole.tocsr(), 3, rng=0, max_iter=20).codes, rtol=1e-6)
+    assert (parts.nnz, parts.data.size) == (before, before)

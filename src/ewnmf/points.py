@@ -117,8 +117,12 @@ def read_points(
 ) -> Points:
     """The points of ``X`` (n x m, floats), refused where the problem cannot take them.
 
-    NaN is a missing value, and so is every entry where `mask` is False. ``X`` is copied only if there is one.
+    NaN is a missing value, and so is every entry where `mask` is False. ``X`` is copied only if there is one, or if it
+    is sparse with entries stored in parts, which are summed.
     """
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     hidden = _hidden(X, checks.check_mask(mask, X.shape))
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from ewnmf.experiments.paper import GAMMAS, ITERATIONS
-from ewnmf.experiments.plan import FACES_GAMMA
+from ewnmf.experiments.plan import FACES_GAMMA, PLAIN
 
 if TYPE_CHECKING:
     from ewnmf.experiments.spec import Row
@@ -141,7 +141,7 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
     """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most.
 
     Runs that have some of the gammas that count, but not all, are left out: they were cut short, or made for
-    something else.
+    something else. So are draws without all the other methods, which Figs. 5 to 9 compare.
     """
     found = [
         row
@@ -152,6 +152,11 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
         and row.spec.method != "none"
         and row.spec.loss == "euclidean"
     ]
+    if draws:
+        methods = defaultdict(set)
+        for row in found:
+            methods[_run(row)].add(row.spec.method)
+        found = [row for row in found if methods[_run(row)].issuperset(PLAIN)]
     return _without_parts(tabulated(dataset, found))
 
 
@@ -164,8 +169,12 @@ def tabulated(dataset: str, found: Sequence[Row], grid: Sequence[float] = GAMMAS
         spec = row.spec
         if spec.max_iter == iterations and (spec.gamma is None or spec.attempt == 0):
             attempt = spec.attempt if spec.gamma is None else spec.gamma
-            table[spec.method][attempt][spec.k, spec.draw, spec.seed] = row
+            table[spec.method][attempt][_run(row)] = row
     return Experiment(dataset, iterations, {method: dict(tries) for method, tries in table.items()}, grid)
+
+
+def _run(row: Row) -> Run:
+    return row.spec.k, row.spec.draw, row.spec.seed
 
 
 def _without_parts(found: Experiment) -> Experiment:
