@@ -32,7 +32,7 @@ from threadpoolctl import threadpool_limits
 from benchmarks.report import Table
 from benchmarks.solvers import clustering
 from ewnmf import datasets
-from ewnmf.choosing import SCALES, _Hidden, _Judge, _Neighbours, _Trials, _walk
+from ewnmf.choosing import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
 from ewnmf.gamma import RELATIVE, GammaWish
 from ewnmf.neighbours import FAR, NEIGHBOURS, Neighbourhoods, _apart, partitions, unlikeness
 from ewnmf.points import Points
@@ -150,7 +150,7 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     built = _Neighbours.of(fits, scale)
     assert built is not None
     rows, count, loss, some = built.rows, built.graphs[0].count, fits.problem.loss, fits.points.take(built.rows)
-    plain = [links(_apart(some.X, np.ones((1, some.X.shape[1])), loss, part * scale)) for part in SCALES]
+    plain = [links(each) for each in _apart(some.X, np.ones((1, some.X.shape[1])), loss, scale, HALVINGS)]
     smooth = tuple(neighbourhoods(graph, count) for graph in plain)
     kmeans = KMeans(count, n_init=10, random_state=0)
     spectral = [kmeans.fit_predict(graph.functions / graph.roots[:, None]) for graph in built.graphs]

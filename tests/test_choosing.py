@@ -15,7 +15,7 @@ from ewnmf import losses
 from ewnmf.choosing import GammaPath
 from ewnmf.datasets import make_mixed_signals
 from ewnmf.gamma import RELATIVE
-from ewnmf.neighbours import Neighbourhoods, partitions, unlikeness
+from ewnmf.neighbours import Neighbourhoods, _unlike, partitions, unlikeness
 from ewnmf.points import Points
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.5), losses.Alpha(2)]
@@ -92,9 +92,18 @@ class TestUnlikeness:
         np.testing.assert_allclose(scaled, unlikeness(Points(X), loss, 0.02), atol=1e-5)
 
 
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_array])
+def test_a_halved_scale_is_that_scale(storage: Any) -> None:
+    X, _, _ = groups()
+    points = Points(storage(np.where(X > 0.3, X, 0)))
+    found = _unlike(points, losses.Euclidean(), 0.04, (0, 2))
+    for D, scale in zip(found, (0.04, 0.01), strict=True):
+        np.testing.assert_allclose(D, unlikeness(points, losses.Euclidean(), scale), atol=1e-6)
+
+
 def test_groups_of_neighbours_are_smooth_and_others_are_not() -> None:
     X, labels, _ = groups(damage=0.3)
-    graph = Neighbourhoods.of(Points(X), losses.Euclidean(), 0.01, 3)
+    (graph,) = Neighbourhoods.of(Points(X), losses.Euclidean(), 0.01, 3)
     assert graph.smooth_share(labels) > 0.95
     assert abs(graph.smooth_share(np.random.default_rng(0).permutation(labels))) < 0.2
     assert graph.smooth_share(np.zeros_like(labels)) == pytest.approx(0, abs=1e-9)
@@ -192,7 +201,7 @@ class TestAuto:
 
     @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
     def test_a_subsample_decides_on_large_data(self, storage: Any) -> None:
-        X = storage(np.maximum(groups(3300, 8)[0] - 0.3, 0))
+        X = storage(np.maximum(groups(5280, 8)[0] - 0.3, 0))
         model = ewnmf.EWNMF(3, max_iter=20, tol=0, random_state=0).fit(X)
         assert model.gamma_path_.n_points == 330
         order = np.random.default_rng(0).permutation(X.shape[0])

@@ -27,17 +27,17 @@ __all__ = ["GammaPath", "settle"]
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
 
-RISE = 1.03
+RISE = 1.02
 """Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
 LEAST_RISE = 0.01
-SCALES = (1.0, 0.25)
-"""Neighbourhoods are asked at these multiples of plain NMF's mean loss."""
-LOST = 0.5
-"""Below this share of the best score, smaller gammas are not tried."""
+HALVINGS = (0, 2)
+"""Neighbourhoods are asked at plain NMF's mean loss, halved so many times."""
+LOST, LEAST_FALL = 0.5, 0.1
+"""Below this share of the best score, and lower by `LEAST_FALL`, smaller gammas are not tried."""
 WHOLE_POINTS, WHOLE_ENTRIES = 3000, 6_000_000
 """Up to these sizes all points are fitted, above them a subsample."""
-FEWEST, MOST = 300, 1000
-"""Points of a subsample; also the most points of a neighbour graph."""
+FEWEST, MOST, PART = 300, 1000, 16
+"""Points of a subsample, one in so many between these; also the most points of a neighbour graph."""
 CROWD = 5
 """Points for every group that is looked for."""
 NEEDED = 20
@@ -161,7 +161,7 @@ class _Trials:
         """On all points, or on a subsample where there are many."""
         n, m = points.X.shape
         K = start.H.shape[0]
-        size = max(FEWEST, min(MOST, n // 10), CROWD * K)
+        size = max(FEWEST, min(MOST, n // PART), CROWD * K)
         if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
             return cls(problem, points, start, settings, fixed, True)
         rows, repeats = _distinct(points, size)
@@ -228,7 +228,7 @@ class _Neighbours:
             return None
         some = points.take(rows)
         with threadpool_limits(1):
-            return cls(trials, rows, tuple(Neighbourhoods.of(some, loss, part * scale, count) for part in SCALES))
+            return cls(trials, rows, tuple(Neighbourhoods.of(some, loss, scale, count, HALVINGS)))
 
     def score(self, fit: Solution) -> float:
         """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""
@@ -241,7 +241,7 @@ class _Neighbours:
         return score > max(RISE * plain, plain + LEAST_RISE)
 
     def lost(self, score: float, best: float) -> bool:
-        return score < LOST * best
+        return score < min(LOST * best, best - LEAST_FALL)
 
 
 @dataclass(frozen=True, eq=False)

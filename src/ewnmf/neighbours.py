@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +26,8 @@ Float64 = NDArray[np.float64]
 NEIGHBOURS = 5
 FAR = 7
 """The neighbour whose distance is a point's unit of distance."""
-STARTS = 3
-"""Starts of k-means on each kind of codes."""
+STARTS = 10
+"""Partitions of each kind of codes: with few of them, scores are as noisy as they are different."""
 _FINE = 1e-8
 """Relative scales of the loss below this need double precision."""
 
@@ -38,23 +39,30 @@ def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
     a point has ``sum g(x, 0)``. The answer is ``sum g(x, y) / sum (g(x, 0) + g(y, 0))`` over the attributes that were
     observed in both, weighted by their priors; 1 where there is none.
     """
+    (found,) = _unlike(points, loss, scale, (0,))
+    return found
+
+
+def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int]) -> list[Float64]:
+    """`unlikeness` at the scale halved so many times each."""
     X, scale = _scaled(points.X, loss, scale)
     if issparse(X) and points.P is None:
-        apart, has = _apart_sparse(X, loss, scale)
-        have = has[:, None] + has
+        apart, has = _apart_sparse(X, loss, scale, halvings)
+        have = has[:, :, None] + has[:, None]
     else:
         dense = X.toarray() if issparse(X) else X
         R = np.ones((1, X.shape[1]), X.dtype) if points.P is None else np.sqrt(points.P, dtype=X.dtype)
-        apart = _apart(dense, R, loss, scale)
-        parts = _gap(loss, dense, np.zeros_like(dense[:1]), scale) * R
-        have = np.broadcast_to((parts @ R.T).astype(np.float64), apart.shape)
-        have = have + have.T
+        apart = _apart(dense, R, loss, scale, halvings)
+        alone = _gaps(loss, dense, np.zeros_like(dense[:1]), scale, halvings)
+        have = np.stack([np.broadcast_to(((gap * R) @ R.T).astype(np.float64), apart.shape[1:]) for gap in alone])
+        have = have + have.transpose(0, 2, 1)
     common = np.divide(apart, have, out=np.zeros_like(apart), where=have > 0)
     if points.P is not None:
         seen = (points.P > 0).astype(X.dtype)
-        common[seen @ seen.T == 0] = 1
-    np.fill_diagonal(common, 0)
-    return common
+        common[:, seen @ seen.T == 0] = 1
+    own = np.arange(X.shape[0])
+    common[:, own, own] = 0
+    return list(common)
 
 
 def _scaled(X: Any, loss: Loss, scale: float) -> tuple[Any, float]:
@@ -66,42 +74,49 @@ def _scaled(X: Any, loss: Loss, scale: float) -> tuple[Any, float]:
     return (X / largest).astype(np.float64 if relative < _FINE else np.float32), relative
 
 
-def _gap(loss: Loss, x: Array, y: Array, scale: float) -> Array:
-    """``g(x, y)``; 1 where a loss is infinite, and 0 where it says nothing (0 / 0)."""
+def _gaps(loss: Loss, x: Array, y: Array, scale: float, halvings: Sequence[int]) -> Iterator[Array]:
+    """``g(x, y)`` at the scale halved so many times each; 1 where a loss is infinite, 0 where it says nothing (0 / 0).
+
+    Half the scale squares ``1 - g``, which takes no second exponential.
+    """
     with np.errstate(all="ignore"):
         gap = loss.between(x, np.broadcast_to(y, x.shape))
         gap /= -scale
         np.expm1(gap, out=gap)
     np.negative(gap, out=gap)
-    return np.nan_to_num(gap, copy=False, nan=0.0)
+    gap, done = np.nan_to_num(gap, copy=False, nan=0.0), 0
+    for wanted in halvings:
+        for _ in range(wanted - done):
+            gap = gap * (2 - gap)
+        done = wanted
+        yield gap
 
 
-def _apart(X: Array, R: Array, loss: Loss, scale: float) -> Float64:
+def _apart(X: Array, R: Array, loss: Loss, scale: float, halvings: Sequence[int]) -> Float64:
     """``sum g(x, y)`` of all pairs, attributes weighted by the roots `R` of the priors of both."""
     n = X.shape[0]
-    apart = np.zeros((n, n))
+    apart = np.zeros((len(halvings), n, n))
     for i in range(n - 1):
-        gap = _gap(loss, X[i + 1 :], X[i], scale)
-        if R.shape[0] > 1:
-            gap *= R[i + 1 :]
-        apart[i, i + 1 :] = gap @ R[i if R.shape[0] > 1 else 0]
-    return apart + apart.T
+        for each, gap in zip(apart, _gaps(loss, X[i + 1 :], X[i], scale, halvings), strict=True):
+            each[i, i + 1 :] = (gap if R.shape[0] == 1 else gap * R[i + 1 :]) @ R[i if R.shape[0] > 1 else 0]
+    return apart + apart.transpose(0, 2, 1)
 
 
-def _apart_sparse(X: Any, loss: Loss, scale: float) -> tuple[Float64, Float64]:
+def _apart_sparse(X: Any, loss: Loss, scale: float, halvings: Sequence[int]) -> tuple[Float64, Float64]:
     """``sum g(x, y)`` of all pairs and ``sum g(x, 0)`` of all points, of the stored entries alone."""
     n = X.shape[0]
-    alone = X.copy()
-    alone.data = _gap(loss, X.data, np.zeros_like(X.data), scale)
-    has = np.asarray(alone.sum(axis=1, dtype=np.float64)).ravel()
-    apart = np.zeros((n, n))
+    zero = np.zeros(1, X.dtype)
+    alone = [type(X)((gap, X.indices, X.indptr), X.shape) for gap in _gaps(loss, X.data, zero, scale, halvings)]
+    has = np.stack([np.asarray(each.sum(axis=1, dtype=np.float64)).ravel() for each in alone])
+    apart = np.zeros((len(halvings), n, n))
     columns_first = X.tocsc()
     for i in range(n - 1):
         stored = slice(X.indptr[i], X.indptr[i + 1])
         rest = columns_first[:, X.indices[stored]].toarray()[i + 1 :]
-        gap = _gap(loss, rest, X.data[stored], scale) - _gap(loss, rest, np.zeros_like(rest[:1]), scale)
-        apart[i, i + 1 :] = has[i + 1 :] + gap.sum(axis=1, dtype=np.float64)
-    return apart + apart.T, has
+        pairs, single = (_gaps(loss, rest, y, scale, halvings) for y in (X.data[stored], zero))
+        for at, (gap, own) in enumerate(zip(pairs, single, strict=True)):
+            apart[at, i, i + 1 :] = has[at, i + 1 :] + (gap - own).sum(axis=1, dtype=np.float64)
+    return apart + apart.transpose(0, 2, 1), has
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +132,15 @@ class Neighbourhoods:
     """The square roots of the degrees."""
 
     @classmethod
-    def of(cls, points: Points, loss: Loss, scale: float, count: int) -> Neighbourhoods:
-        """`count` functions on the graph of the points; distances are in units of each point's own neighbourhood."""
-        D = unlikeness(points, loss, scale)
+    def of(
+        cls, points: Points, loss: Loss, scale: float, count: int, halvings: Sequence[int] = (0,)
+    ) -> list[Neighbourhoods]:
+        """`count` functions on the graph of the points, at the scale halved so many times each."""
+        return [cls._joining(D, count) for D in _unlike(points, loss, scale, halvings)]
+
+    @classmethod
+    def _joining(cls, D: Float64, count: int) -> Neighbourhoods:
+        """The graph of distances `D`, taken in units of each point's own neighbourhood."""
         n = D.shape[0]
         unit = np.maximum(np.sort(D, axis=1)[:, min(FAR, n - 1)], np.finfo(float).tiny)
         D /= np.sqrt(unit)[:, None] * np.sqrt(unit)

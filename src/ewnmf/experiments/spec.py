@@ -19,7 +19,7 @@ __all__ = ["AUTO_RULE", "DATASETS", "KEPT", "LOSSES", "METHODS", "Row", "Spec"]
 
 DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits")
 LOSSES = ("euclidean", "kullback-leibler")
-AUTO_RULE = 1
+AUTO_RULE = 2
 """Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
 
 0: gamma settles at 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
