@@ -34,7 +34,7 @@ from benchmarks.solvers import clustering
 from ewnmf import datasets
 from ewnmf.choosing import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
 from ewnmf.gamma import RELATIVE, GammaWish
-from ewnmf.neighbours import FAR, NEIGHBOURS, Neighbourhoods, _apart, partitions, unlikeness
+from ewnmf.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
 from ewnmf.points import Points
 from ewnmf.problem import Problem
 from ewnmf.running import Settings, run
@@ -156,15 +156,19 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     spectral = [kmeans.fit_predict(graph.functions / graph.roots[:, None]) for graph in built.graphs]
     near = links(in_local_units(unlikeness(some, loss, scale)))
 
-    def by_groups(score: Callable[[Array], float], fit: Solution) -> float:
+    def by_groups(score: Callable[[Array], float], fit: Solution, most: int = STARTS) -> float:
         groups = partitions(fit.factors.H.T[rows], fit.factors.W.T, count)
-        return float(np.mean([score(labels) for labels in groups]))
+        return float(np.mean([score(labels) for at, labels in enumerate(groups) if at % STARTS < most]))
+
+    def smoothness(labels: Array) -> float:
+        return float(np.mean([graph.smooth_share(labels) for graph in built.graphs]))
 
     def agreement(labels: Array) -> float:
         return float(np.mean([normalized_mutual_info_score(each, labels) for each in spectral]))
 
     judges: dict[str, _Judge] = {
         "smooth groups (`auto`)": built,
+        "smooth groups, few partitions": Rise(fits, partial(by_groups, smoothness, most=3), 1.03),
         "smooth groups, one scale": replace(built, graphs=built.graphs[:1]),
         "smooth groups, plain distance": replace(built, graphs=smooth),
         "smooth groups, plain distance, one scale": replace(built, graphs=smooth[:1]),
