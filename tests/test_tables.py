@@ -127,3 +127,14 @@ def test_categories_complex_numbers_and_lazy_tables() -> None:
 def test_two_columns_of_one_name() -> None:
     frame = pd.DataFrame([[1, 2.0], [3, 4.0]], columns=["a", "a"])
     np.testing.assert_array_equal(numeric_table(frame).to_numpy(), [[1, 2], [3, 4]])
+
+
+@pytest.mark.parametrize("X", [[["1", "a"], ["2", "3"]], np.array([["1", "a"]]), np.array([[1.0, "a"]], dtype=object)])
+def test_text_in_an_array_is_refused_with_a_sentence(X: Any) -> None:
+    with pytest.raises(ValueError, match=r"X has the text 'a', and numbers are needed"):
+        ewnmf.EWNMF(1).fit(X)
+
+
+def test_numbers_written_as_text_are_numbers() -> None:
+    made = [ewnmf.NMF(1, random_state=0).fit_transform(X) for X in ([["1", "2"], ["3", "1"]], [[1.0, 2.0], [3.0, 1.0]])]
+    np.testing.assert_array_equal(*made)

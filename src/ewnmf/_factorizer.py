@@ -1,32 +1,28 @@
-"""What all estimators share: parameters, validation, orientation, restarts, encoding of new points."""
+"""How all estimators learn: parameters, validation, restarts, what is kept."""
 
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
 from ewnmf import checks
+from ewnmf._encoder import FLOATS, Encoder
 from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.choosing import settle
-from ewnmf.encoding import encode, weights_of
 from ewnmf.factorization import spread
 from ewnmf.gamma import GammaWish
-from ewnmf.holdout import held_out_losses, trimmed_mean
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
 from ewnmf.naming import unknown_name
-from ewnmf.persistence import write_estimator
 from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.progress import Progress
@@ -40,10 +36,9 @@ from ewnmf.weights import Entropy, Weighting
 __all__ = ["Factorizer"]
 
 Array = NDArray[Any]
-_FLOATS = [np.float64, np.float32]
 
 
-class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
     """What all estimators share; a subclass says which model it fits."""
 
     rank_path_: RankPath
@@ -162,7 +157,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         wish = wish if grid is None else grid
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         self._choose_rank(points, problem, wish)
         starts, n_components = self._checked_starts(starts, problem, X)
@@ -234,7 +229,7 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """The path of `ewnmf.select_rank`."""
         problem, wish = self._problem()
         options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
-        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False)
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         trials = self._trials(points, problem, wish, **options)
         if candidates is None:
@@ -301,175 +296,6 @@ class Factorizer(CallbackSupport, ClassNamePrefixFeaturesOutMixin, TransformerMi
                 ConvergenceWarning,
                 stacklevel=5,
             )
-
-    def _read(self, X: Any, **weighed: Any) -> Points:
-        """New points under the fitted model."""
-        check_is_fitted(self, "components_")
-        X = validate_data(
-            self, numeric_table(X), accept_sparse="csr", dtype=_FLOATS, ensure_all_finite=False, reset=False
-        )
-        X = X.astype(self.components_.dtype, copy=False)
-        weighed["feature_weight"] = self._feature_weight
-        points = read_points(X, self._fitted_problem, type(self).__name__, **weighed)
-        if not self._facts.signed and points.X.min() < 0 and self._fitted_problem.model.has_combinations:
-            raise ValueError(
-                f"X has negative values, the smallest {points.X.min():.6g}, but the model was fitted on nonnegative "
-                "data; fit it on data of both signs."
-            )
-        return points
-
-    def _codes(self, points: Points) -> Array:
-        """Codes (n x K) of points that are seen; those that are complete are encoded as if no other were not."""
-        whole = points.complete
-        if whole.any() and not whole.all():
-            codes = np.empty((whole.size, self.n_components_), self.components_.dtype)
-            for rows in (whole, ~whole):
-                codes[rows] = self._codes(points.take(rows))
-            return codes
-        data = (points.without_priors() if whole.all() else points).data
-        return encode(
-            self._fitted_problem,
-            self.components_.T,
-            replace(data, s=None),
-            replace(self._facts, priors=data.P is not None),
-            tiny=self._tiny,
-            max_iter=self.max_iter,
-            tol=self.tol,
-            n_jobs=self.n_jobs,
-        ).T
-
-    def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
-        """Codes of the points for the learned components, every point on its own.
-
-        A point without any observed entry gets the codes of the mean point of `fit`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points, NaN is a missing value; which others are there, and in which order, changes nothing.
-        weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``.
-        mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_components)
-            The codes.
-        """
-        points = self._read(X, weights=weights, mask=mask)
-        points.warn("the codes of the mean point", "", stacklevel=4)
-        return self._transform(points)
-
-    def _transform(self, points: Points) -> Array:
-        seen = points.seen
-        if seen.all():
-            return self._codes(points)
-        codes = np.empty((seen.size, self.n_components_), self.components_.dtype)
-        f = self._feature_weight
-        mean = Points(self._mean_point[None], None if f is None else f[None])
-        codes[~seen] = self._codes(mean)
-        if seen.any():
-            codes[seen] = self._codes(points.take(seen))
-        return codes
-
-    def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
-        """The weight of every entry (n x m) under the codes of `transform`, 0 where it is missing.
-
-        Rows sum to one with ``weighting="entropy"`` (Eq. (18)), but for points without an observed entry; ``"fixed"``
-        gives the weights handed in, and ``"none"`` ones, both times `feature_weight`.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points, NaN is a missing value.
-        weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``.
-        mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            The weights.
-        """
-        points = self._read(X, weights=weights, mask=mask)
-        seen = points.take(points.seen)
-        problem, W, data = self._fitted_problem, self.components_.T, seen.data
-        H = self._codes(seen).T if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
-        return spread(weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T, points.seen)
-
-    def inverse_transform(self, X: Any) -> Array:
-        """``codes @ components_``: the data that the codes stand for.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_components)
-            Codes.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_features)
-            The reconstruction.
-        """
-        check_is_fitted(self, "components_")
-        codes = check_array(X, dtype=_FLOATS, input_name="codes")
-        if codes.shape[1] != self.components_.shape[0]:
-            raise ValueError(
-                f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.n_components_} components."
-            )
-        answer: Array = codes @ self.components_
-        return answer
-
-    def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
-        """Minus the trimmed mean loss of entries that are hidden from `transform`; larger is better.
-
-        Of every point a tenth of what was observed (at least one entry) is hidden, drawn by a seed that never changes
-        from the point itself; the rest gives its codes, and the hidden entries are held against
-        ``inverse_transform``. The largest losses do not count: as many as a tenth of the hidden entries that are not 0.
-        So scores on the same `X` can be compared across `n_components`, `gamma` and weightings (not across losses).
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
-            with more than 2^23 entries a sample of the points is scored, drawn from each alone.
-        y : ignored
-            For scikit-learn's conventions.
-        weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``, for the codes; in the mean entries count alike, but those of weight 0
-            not at all.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the points in the mean.
-        mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed.
-
-        Returns
-        -------
-        float
-            The score, at most 0.
-        """
-        points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
-        points = points.take(points.counted)
-        loss = self._fitted_problem.loss
-        return -trimmed_mean(*held_out_losses(points, self._codes, self.components_, loss, self._tiny))
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.
-
-        The file appears only when it is complete. Callbacks are left out; a parameter that is neither a number, text
-        or array nor an object of ewnmf's own (a generator as `random_state`, a loss of one's own) is refused.
-
-        Parameters
-        ----------
-        path : path-like
-            The file, by custom with the suffix ``.ewnmf``; an older one is replaced.
-        """
-        write_estimator(self, path, {})
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

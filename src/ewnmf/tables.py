@@ -13,14 +13,35 @@ __all__ = ["numeric_table"]
 def numeric_table(X: Any) -> Any:
     """A data frame with floats in every column, NaN where a cell is empty; anything else as it is.
 
-    Integer, boolean and decimal columns become floats. Text, categories, dates and the like are refused.
+    Integer, boolean and decimal columns become floats. Text, categories, dates and the like are refused, and so is an
+    array or list with text that is no number.
     """
     kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
     if kind == "polars.LazyFrame":
         raise TypeError("X is a polars LazyFrame, and its values are needed; give X.collect().")
     if kind == "polars.DataFrame":
         return _of_polars(X)
-    return _of_pandas(X) if kind == "pandas.DataFrame" else X
+    if kind == "pandas.DataFrame":
+        return _of_pandas(X)
+    if isinstance(X, np.ndarray | list | tuple):
+        _refuse_text(X)
+    return X
+
+
+def _refuse_text(X: Any) -> None:
+    try:
+        values = np.asarray(X)
+    except ValueError:
+        return
+    for value in values.flat if values.dtype.kind in "USO" else ():
+        if isinstance(value, str | bytes):
+            try:
+                float(value)
+            except ValueError:
+                raise ValueError(
+                    f"X has the text {str(value)!r}, and numbers are needed; drop such columns, or encode them as "
+                    "numbers first (scikit-learn's OneHotEncoder for categories, TfidfVectorizer for documents)."
+                ) from None
 
 
 def _refusal(column: Any, kind: str) -> ValueError:
