@@ -7,13 +7,31 @@ from dataclasses import dataclass, replace
 
 from ewnmf.experiments.spec import Spec
 
-__all__ = ["CASES", "DRAWS", "OCCLUDED", "Case", "gamma_grid"]
+__all__ = ["CASES", "DRAWS", "OCCLUDED", "TEXTS_BY_SIZE", "Case", "gamma_grid", "nth_draw"]
 
 DRAWS = 10
 """Random subsets of categories; the draw belongs to the seed, and after the last the first comes again."""
 OCCLUDED = 0.3
 PER_DECADE = 4
 SEEDS, TEXT_SEEDS = 20, 10
+TEXTS_BY_SIZE: dict[int, tuple[int, ...]] = {
+    2: (3, 2, 7, 8, 1, 5, 9, 4, 6, 0),
+    3: (1, 6, 3, 2, 5, 4, 0, 8, 9, 7),
+    4: (7, 5, 1, 9, 3, 6, 0, 4, 8, 2),
+    5: (7, 2, 8, 3, 1, 0, 6, 5, 9, 4),
+    6: (7, 3, 9, 0, 1, 8, 6, 5, 4, 2),
+    7: (9, 1, 3, 7, 2, 4, 8, 0, 5, 6),
+    8: (8, 1, 2, 6, 4, 7, 9, 5, 3, 0),
+    9: (9, 3, 1, 2, 5, 6, 8, 4, 7, 0),
+    10: (0, 3, 5, 9, 1, 7, 4, 6, 8, 2),
+}
+"""Number of categories -> draws of TDT2, those with the fewest texts first: the last cost up to 100 times as much."""
+
+
+def nth_draw(dataset: str, k: int, at: int) -> int:
+    """The draw of `k` categories that is made at this place."""
+    order = TEXTS_BY_SIZE.get(k, ()) if dataset == "tdt2" else ()
+    return order[at] if at < len(order) else at
 
 
 def gamma_grid(low: float, high: float) -> tuple[float, ...]:
@@ -45,6 +63,10 @@ class Case:
     block: int = 12
     loss: str = "euclidean"
     quick: bool = False
+
+    def seed(self, at: int) -> int:
+        """The seed that comes at this place."""
+        return nth_draw(self.dataset, self.k, at)
 
     def start(self, seed: int) -> Spec:
         """NMF's run of a seed; the others differ from it in method and gamma alone."""

@@ -25,10 +25,10 @@ INTRODUCTION = """\
 Written by `ewnmf reproduce auto-gamma` from its results; do not edit."""
 READING = """\
 All methods share data and start of a seed. The seed also draws the images that are occluded by a block of black or
-white, and which of 10 random subsets is taken of Caltech101 (10 categories) and TDT2 (5 categories). Every point is
-scaled to [0, 1]; K is the number of classes. The loss is Euclidean where nothing else is said. k-means has 10 starts
-and sees the run's own codes (*raw*) or *unit* codes: components scaled to norm 1 into the codes, then every code to
-norm 1.
+white, and which of 10 random subsets is taken of Caltech101 (10 categories) and TDT2 (5 categories; the subsets with
+the fewest texts are run first). Every point is scaled to [0, 1]; K is the number of classes. The loss is Euclidean
+where nothing else is said. k-means has 10 starts and sees the run's own codes (*raw*) or *unit* codes: components
+scaled to norm 1 into the codes, then every code to norm 1.
 
 *Best gamma by label* is the gamma of the grid (in brackets; "end": it is the smallest or largest one) with the highest
 mean accuracy in the view at hand; its NMI is that of the same gamma. No label is used in the choice of *auto*.

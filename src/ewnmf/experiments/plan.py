@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
-from ewnmf.experiments.cases import CASES
+from ewnmf.experiments.cases import CASES, nth_draw
 from ewnmf.experiments.spec import METHODS, STATISTICS, Spec
 from ewnmf.naming import unknown_name
 
@@ -141,13 +142,13 @@ def _whole(dataset: str, *, others: bool) -> Callable[[bool, Limits], Iterator[S
 
 
 def _subsets(dataset: str) -> Callable[[bool, Limits], Iterator[Spec]]:
-    """All methods on random categories, 2 to 10 of them."""
+    """All methods on random categories, 2 to 10 of them; of texts small draws first."""
 
     def specs(quick: bool, limits: Limits) -> Iterator[Spec]:
         most = limits.clusters or PAPER_CLUSTERS[-1]
         numbers = [k for k in (QUICK_CLUSTERS if quick else PAPER_CLUSTERS) if k <= most]
-        cells = [(k, draw) for draw in range(limits.draws or PAPER_DRAWS) for k in numbers]
-        for k, draw in cells:
+        for at, k in product(range(limits.draws or PAPER_DRAWS), numbers):
+            draw = nth_draw(dataset, k, at)
             yield from _protocol(Spec(dataset, "nmf", k, draw, draw=draw), limits.gammas())
 
     return specs
@@ -183,10 +184,10 @@ def _occlusion(quick: bool, limits: Limits) -> Iterator[Spec]:
 def _choice(quick: bool, limits: Limits) -> Iterator[Spec]:
     """NMF, EWNMF without labels and at a grid of gammas: all data sets of a seed, then the next seed."""
     cases = [case for case in CASES if case.quick or not quick]
-    for seed in range(limits.seeds or max(case.seeds for case in cases)):
+    for at in range(limits.seeds or max(case.seeds for case in cases)):
         for case in cases:
-            if seed < (limits.seeds or case.seeds):
-                yield from case.runs(seed, limits.tries)
+            if at < (limits.seeds or case.seeds):
+                yield from case.runs(case.seed(at), limits.tries)
 
 
 _ALL_TARGETS = (

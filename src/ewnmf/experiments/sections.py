@@ -143,6 +143,8 @@ def coverage(found: Experiment, views: ByView | None = None) -> str:
         for k in sorted({run[0] for run in runs}):
             counts.setdefault(sum(run[0] == k for run in runs), []).append(k)
         told = " and ".join(f"{n} of {paper.DRAWS} draws at {_clusters(ks)}" for n, ks in counts.items())
+        if found.dataset == "tdt2" and min(counts) < paper.DRAWS:
+            told += " (those with the fewest texts are made first)"
     else:
         told = f"{len(runs)} of {paper.STARTS} starts"
     tries = sum(1 for attempt in found.rows.get("nmf", {}))
