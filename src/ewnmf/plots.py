@@ -210,11 +210,7 @@ def loss_curve(model: Any, *, ax: Axes | None = None, label: str | None = None) 
     colour = LINES[(len(ax.lines) + 1) % len(LINES)][0]
     ax.plot(np.arange(last - history.size, last) + 1, history, color=colour, label=label)
     ax.set(xlabel="iteration", ylabel="objective $J^*$")
-    ax.grid(visible=True, color="#E5E5E5")
-    ax.spines[["top", "right"]].set_visible(False)
-    if label is not None:
-        ax.legend(frameon=False)
-    return ax
+    return _finished(ax, legend=label is not None)
 
 
 def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
@@ -252,8 +248,7 @@ def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")
     names = {"neighbourhoods": "agreement with neighbourhoods", "hidden entries": "minus loss of hidden entries"}
     ax.set_ylabel(names.get(path.rule, "score"))
-    ax.legend()
-    return ax
+    return _finished(ax)
 
 
 def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) -> Axes:
@@ -296,9 +291,15 @@ def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) ->
         ax.xaxis.set_major_formatter("{x:g}")
     else:
         ax.locator_params(axis="x", integer=True)
+    return _finished(ax)
+
+
+def _finished(ax: Axes, *, legend: bool = True) -> Axes:
+    """The axes with a light grid, open at the top and on the right."""
     ax.grid(visible=True, color="#E5E5E5")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False)
+    if legend:
+        ax.legend(frameon=False)
     return ax
 
 
