@@ -136,5 +136,6 @@ def test_text_in_an_array_is_refused_with_a_sentence(X: Any) -> None:
 
 
 def test_numbers_written_as_text_are_numbers() -> None:
-    made = [ewnmf.NMF(1, random_state=0).fit_transform(X) for X in ([["1", "2"], ["3", "1"]], [[1.0, 2.0], [3.0, 1.0]])]
-    np.testing.assert_array_equal(*made)
+    given, same = [["1", "2"], ["3", "1"]], [[1.0, 2.0], [3.0, 1.0]]
+    found, expected = (ewnmf.NMF(1, random_state=0).fit_transform(X) for X in (given, same))
+    np.testing.assert_array_equal(found, expected)
