@@ -228,7 +228,8 @@ class _Neighbours:
             return None
         some = points.take(rows)
         with threadpool_limits(1):
-            return cls(trials, rows, tuple(Neighbourhoods.of(some, loss, scale, count, HALVINGS)))
+            graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.settings.n_jobs)
+            return cls(trials, rows, tuple(graphs))
 
     def score(self, fit: Solution) -> float:
         """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""

@@ -17,6 +17,7 @@ from sklearn.preprocessing import normalize
 
 from ewnmf.losses import Loss
 from ewnmf.points import Points
+from ewnmf.threads import Workers, count_workers
 
 __all__ = ["Neighbourhoods", "partitions", "unlikeness"]
 
@@ -43,7 +44,7 @@ def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
     return found
 
 
-def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int]) -> list[Float64]:
+def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int], n_jobs: int | None = 1) -> list[Float64]:
     """`unlikeness` at the scale halved so many times each."""
     X, scale = _scaled(points.X, loss, scale)
     if issparse(X) and points.P is None:
@@ -52,7 +53,7 @@ def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int]) -
     else:
         dense = X.toarray() if issparse(X) else X
         R = np.ones((1, X.shape[1]), X.dtype) if points.P is None else np.sqrt(points.P, dtype=X.dtype)
-        apart = _apart(dense, R, loss, scale, halvings)
+        apart = _apart(dense, R, loss, scale, halvings, n_jobs)
         alone = _gaps(loss, dense, np.zeros_like(dense[:1]), scale, halvings)
         have = np.stack([np.broadcast_to(((gap * R) @ R.T).astype(np.float64), apart.shape[1:]) for gap in alone])
         have = have + have.transpose(0, 2, 1)
@@ -92,13 +93,18 @@ def _gaps(loss: Loss, x: Array, y: Array, scale: float, halvings: Sequence[int])
         yield gap
 
 
-def _apart(X: Array, R: Array, loss: Loss, scale: float, halvings: Sequence[int]) -> Float64:
+def _apart(X: Array, R: Array, loss: Loss, scale: float, halvings: Sequence[int], n_jobs: int | None = 1) -> Float64:
     """``sum g(x, y)`` of all pairs, attributes weighted by the roots `R` of the priors of both."""
     n = X.shape[0]
     apart = np.zeros((len(halvings), n, n))
-    for i in range(n - 1):
+
+    def fill(i: int) -> None:
         for each, gap in zip(apart, _gaps(loss, X[i + 1 :], X[i], scale, halvings), strict=True):
             each[i, i + 1 :] = (gap if R.shape[0] == 1 else gap * R[i + 1 :]) @ R[i if R.shape[0] > 1 else 0]
+
+    with Workers(count_workers(n_jobs)) as workers:
+        for _ in workers.map(fill, range(n - 1)):
+            pass
     return apart + apart.transpose(0, 2, 1)
 
 
@@ -133,10 +139,16 @@ class Neighbourhoods:
 
     @classmethod
     def of(
-        cls, points: Points, loss: Loss, scale: float, count: int, halvings: Sequence[int] = (0,)
+        cls,
+        points: Points,
+        loss: Loss,
+        scale: float,
+        count: int,
+        halvings: Sequence[int] = (0,),
+        n_jobs: int | None = 1,
     ) -> list[Neighbourhoods]:
         """`count` functions on the graph of the points, at the scale halved so many times each."""
-        return [cls._joining(D, count) for D in _unlike(points, loss, scale, halvings)]
+        return [cls._joining(D, count) for D in _unlike(points, loss, scale, halvings, n_jobs)]
 
     @classmethod
     def _joining(cls, D: Float64, count: int) -> Neighbourhoods:
