@@ -101,6 +101,12 @@ def test_a_halved_scale_is_that_scale(storage: Any) -> None:
         np.testing.assert_allclose(D, unlikeness(points, losses.Euclidean(), scale), atol=1e-6)
 
 
+def test_threads_change_no_bit_of_the_distances() -> None:
+    points = Points(groups()[0])
+    one, three = (_unlike(points, losses.Euclidean(), 0.04, (0, 2), n_jobs) for n_jobs in (1, 3))
+    np.testing.assert_array_equal(one, three)
+
+
 def test_groups_of_neighbours_are_smooth_and_others_are_not() -> None:
     X, labels, _ = groups(damage=0.3)
     (graph,) = Neighbourhoods.of(Points(X), losses.Euclidean(), 0.01, 3)
