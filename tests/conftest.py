@@ -1,4 +1,4 @@
-"""The command as a fixture; hypothesis profiles: ``ci`` draws the same problems each time, ``thorough`` many new ones.
+"""Fixtures: the command, the data sets. Hypothesis profiles: ``ci`` draws the same problems, ``thorough`` many new.
 
 ``HYPOTHESIS_PROFILE=thorough pytest tests/test_properties.py`` looks further than the test command does.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,16 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder that has the data sets, converted and raw."""
+    shared = Path(__file__).parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("EWNMF_DATA") or shared)
+    if not (folder / "raw").is_dir():
+        pytest.skip("the data sets are not here: point EWNMF_DATA at a folder that has them, with raw/ inside")
+    return folder
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.choosing import GammaPath
+from ewnmf.choosing import GammaPath, _Neighbours
 from ewnmf.datasets import make_mixed_signals
 from ewnmf.gamma import RELATIVE
 from ewnmf.neighbours import Neighbourhoods, _unlike, partitions, unlikeness
@@ -105,6 +105,14 @@ def test_threads_change_no_bit_of_the_distances() -> None:
     points = Points(groups()[0])
     one, three = (_unlike(points, losses.Euclidean(), 0.04, (0, 2), n_jobs) for n_jobs in (1, 3))
     np.testing.assert_array_equal(one, three)
+
+
+def test_a_path_ends_at_a_clear_fall_and_not_at_noise() -> None:
+    judge: Any = None
+    assert _Neighbours.lost(judge, 0.2, 0.5)
+    assert not _Neighbours.lost(judge, 0.3, 0.5)
+    assert not _Neighbours.lost(judge, 0.01, 0.05)
+    assert not _Neighbours.lost(judge, -0.09, -0.03)
 
 
 def test_groups_of_neighbours_are_smooth_and_others_are_not() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import sys
 import tarfile
 import zipfile
@@ -21,16 +20,6 @@ from ewnmf.datasets._sources import CALTECH101, GTFD, TDT2, UMIST, YALE
 Image = pytest.importorskip("PIL.Image", reason="Pillow is not installed")
 
 FOLDER_NAMES = ["BACKGROUND_Google", "Faces", "accordion", "yin_yang"]
-
-
-@pytest.fixture(scope="module")
-def data() -> Path:
-    """The folder that has the data sets, converted and raw."""
-    shared = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("EWNMF_DATA") or shared)
-    if not (folder / "raw").is_dir():
-        pytest.skip("the data sets are not here: point EWNMF_DATA at a folder that has them, with raw/ inside")
-    return folder
 
 
 @pytest.mark.parametrize("source", [YALE, UMIST, GTFD, TDT2], ids=lambda source: next(iter(source.raw)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import socket
 import sys
@@ -35,16 +34,6 @@ def state(folder: Path) -> list[tuple[str, int, int]]:
 
 def names(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-
-
-@pytest.fixture
-def data() -> Path:
-    """The folder that has the data sets, converted and raw."""
-    shared = Path(__file__).parents[2] / "shared" / "data"
-    folder = Path(os.environ.get("EWNMF_DATA") or shared)
-    if not (folder / "raw").is_dir():
-        pytest.skip("the data sets are not here: point EWNMF_DATA at a folder that has them, with raw/ inside")
-    return folder
 
 
 @pytest.fixture

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -105,13 +103,8 @@ def test_limits_take_the_first_ones():
     assert set(texts) < set(TARGETS["fig9"].specs())
 
 
-def test_texts_come_by_size():
-    folder = Path(__file__).parents[2] / "shared" / "data"
-    home = os.environ.get("EWNMF_DATA") or str(folder)
-    try:
-        sizes = class_sizes("tdt2", home)
-    except FileNotFoundError:
-        pytest.skip("TDT2 is not at hand: set EWNMF_DATA to the folder that has it")
+def test_texts_come_by_size(data):
+    sizes = class_sizes("tdt2", str(data))
     assert set(TEXTS_BY_SIZE) == set(range(2, 11))
     for k, order in TEXTS_BY_SIZE.items():
         texts = [sizes[drawn_categories("tdt2", k, draw)].sum() for draw in order]

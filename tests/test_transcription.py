@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -139,11 +138,8 @@ def test_golden_small(index: int) -> None:
     _follows(answer, golden, f"_{index}")
 
 
-def test_golden_yale() -> None:
-    folder = Path(os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    if not (folder / "golden_yale.npz").exists():
-        pytest.skip(f"golden_yale.npz is not in {folder}; set EWNMF_DATA to the folder that has it")
-    golden = np.load(folder / "golden_yale.npz")
+def test_golden_yale(data: Path) -> None:
+    golden = np.load(data / "golden_yale.npz")
     answer = ewnmf.factorize(
         golden["X"].T,
         golden["W0"].shape[1],

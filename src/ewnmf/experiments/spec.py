@@ -23,6 +23,7 @@ AUTO_RULE = 2
 """Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
 
 0: gamma settles at 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
+2: more partitions, a lower threshold, smaller subsamples.
 """
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
 """The methods that are compared; both ONMF by the method ``"lagrange"``."""
