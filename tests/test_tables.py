@@ -135,6 +135,11 @@ def test_text_in_an_array_is_refused_with_a_sentence(X: Any) -> None:
         ewnmf.EWNMF(1).fit(X)
 
 
+def test_rows_of_different_lengths_are_refused_with_a_sentence() -> None:
+    with pytest.raises(ValueError, match=r"^X has rows of different lengths; give every point the same number"):
+        ewnmf.EWNMF(1).fit([[1.0, 2.0], [3.0]])
+
+
 def test_numbers_written_as_text_are_numbers() -> None:
     given, same = [["1", "2"], ["3", "1"]], [[1.0, 2.0], [3.0, 1.0]]
     found, expected = (ewnmf.NMF(1, random_state=0).fit_transform(X) for X in (given, same))

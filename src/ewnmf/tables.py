@@ -14,7 +14,7 @@ def numeric_table(X: Any) -> Any:
     """A data frame with floats in every column, NaN where a cell is empty; anything else as it is.
 
     Integer, boolean and decimal columns become floats. Text, categories, dates and the like are refused, and so is an
-    array or list with text that is no number.
+    array or list with text that is no number, or a list of rows of different lengths.
     """
     kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
     if kind == "polars.LazyFrame":
@@ -32,7 +32,7 @@ def _refuse_text(X: Any) -> None:
     try:
         values = np.asarray(X)
     except ValueError:
-        return
+        raise ValueError("X has rows of different lengths; give every point the same number of values.") from None
     for value in values.flat if values.dtype.kind in "USO" else ():
         if isinstance(value, str | bytes):
             try:
