@@ -19,7 +19,7 @@ __all__ = ["Answer", "Trial", "ask", "fit", "same_bits"]
 
 Array = NDArray[Any]
 Answer = dict[str, Array]
-SUMS = ("E", "loss")
+SUMS = ("E", "loss", "score")
 
 
 def bare(problem: Problem) -> Answer:
@@ -105,8 +105,11 @@ class Trial:
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken)
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name in SUMS:
-            allowed += float(tolerances.slack(_size(value), problem.size, u))
-        return allowed
+            mean = name == "score"
+            S = problem.scale**problem.degree if mean else problem.size(self.answer["codes"], self.answer["components"])
+            return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least
+        floor = tolerances.floor(problem.X.dtype)
+        return allowed + floor * (problem.scale if name in ("components", "reconstruction") else 1.0)
 
     def agrees_with(self, other: Answer) -> None:
         """See whether another way of computing comes to the same; `Undecided` where rounding decides all of it."""

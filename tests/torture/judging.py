@@ -6,11 +6,9 @@ import re
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
-import numpy as np
-
-__all__ = ["Refused", "Undecided", "Violation", "attempt", "no_sentence"]
+__all__ = ["Refused", "Undecided", "Violation", "attempt", "demand", "no_sentence"]
 
 Answer = TypeVar("Answer")
 
@@ -69,6 +67,9 @@ def attempt(call: Callable[[], Answer]) -> Answer:
     return answer
 
 
-def largest(*arrays: Any) -> float:
-    """The largest absolute value."""
-    return max(float(np.abs(array).max(initial=0)) for array in arrays)
+def demand(call: Callable[[], Answer]) -> Answer:
+    """The answer of a call that must not be refused any more."""
+    try:
+        return attempt(call)
+    except Refused as refusal:
+        raise Violation(f"refused after fit: {refusal}") from refusal

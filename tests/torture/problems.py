@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 import ewnmf
 from ewnmf import losses
 from ewnmf.models import Model
+from tests.torture import tolerances
 from tests.torture.data import SPARSE, lay_out
 
 __all__ = ["Problem"]
@@ -60,9 +61,8 @@ class Problem:
         parts = [self.name, *(f"{name}={value!r}" for name, value in self.options.items()), loss, self.weighting]
         if self.weighting == "entropy":
             parts.append(f"gamma={self.gamma!r}")
-        largest = float(np.abs(self.X).max())
         parts += [self.solver, self.order, self.init, f"K={self.K}", f"{n}x{m} {self.X.dtype} {self.layout}"]
-        parts += [f"{self.kind!r} up to {largest:.2g}", f"max_iter={self.max_iter}"]
+        parts += [f"{self.kind!r} up to {np.abs(self.X).max():.2g}", f"max_iter={self.max_iter}"]
         if self.hidden is not None:
             parts.append(f"{int(self.hidden.sum())} hidden by {self.hide_by} ({self.junk})")
         for name in ("weights", "sample_weight", "feature_weight", "fixed"):
@@ -112,15 +112,32 @@ class Problem:
             P = P * self.feature_weight
         return P if self.hidden is None else np.where(self.hidden, 0, P)
 
-    @property
-    def size(self) -> float:
-        """``S``: the sum of ``|x|^degree`` under the weights, which for learned ones is at most that of the largest."""
+    def total(self, values: Array) -> float:
+        """The sum of `values` (n x m) under the weights; for learned ones at most that of each point's largest."""
+        P = self.priors
+        s = np.ones(len(P)) if self.sample_weight is None else self.sample_weight.astype(np.float64)
         with np.errstate(over="ignore"):
-            P, powers = self.priors, np.abs(self.X.astype(np.float64)) ** self.degree
-            s = np.ones(len(P)) if self.sample_weight is None else self.sample_weight.astype(np.float64)
             if self.weighting == "entropy":
-                return float(s @ np.max(np.where(P > 0, powers, 0), axis=1))
-            return float(s @ np.sum(np.where(P > 0, P * powers, 0), axis=1))
+                return float(s @ np.max(np.where(P > 0, values, 0), axis=1))
+            return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
+
+    def size(self, codes: Array, components: Array) -> float:
+        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of what ``y`` is a sum of."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            parts = np.abs(codes.astype(np.float64)) @ np.abs(components.astype(np.float64))
+            return self.total(np.maximum(np.abs(self.X.astype(np.float64)), parts) ** self.degree)
+
+    @property
+    def scale(self) -> float:
+        """The largest value, 1 where all are 0."""
+        return float(np.abs(self.X).max()) or 1.0
+
+    @property
+    def least(self) -> float:
+        """``F``: what reconstructions at the floor cost."""
+        height = self.K * tolerances.floor(self.X.dtype) * self.scale
+        with np.errstate(under="ignore"):
+            return self.total(np.full(self.X.shape, height**self.degree))
 
     def given(self) -> Any:
         """``X`` as it is handed over, in memory of its own."""

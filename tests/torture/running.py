@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import multiprocessing
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
-from typing import Any
 
 from tests.torture.drawing import draw
 from tests.torture.properties import Outcome, examine
@@ -54,7 +53,7 @@ class _Worker:
         self.at: Report | None = None
         self.since = time.time()
 
-    def lose(self, why: str) -> Report | None:
+    def lose(self, why: str) -> Report:
         """Give up the present problem, and go on after it."""
         self.process.kill()
         self.process.join()
@@ -66,10 +65,10 @@ class _Worker:
         return lost
 
 
-def run(seed: int, count: int, minutes: float, jobs: int, work: Callable[..., Any] = _Worker) -> Iterator[Report]:
+def run(seed: int, count: int, minutes: float, jobs: int) -> Iterator[Report]:
     """Reports of the problems 0 to `count` of this seed, as they come; none begins after so many minutes."""
     until = time.time() + 60 * minutes
-    workers = [work(seed, range(job, count, jobs), until) for job in range(jobs)]
+    workers = [_Worker(seed, range(job, count, jobs), until) for job in range(jobs)]
     try:
         while workers:
             ready = wait([worker.pipe for worker in workers], timeout=1.0)

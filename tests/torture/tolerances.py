@@ -1,14 +1,17 @@
 """How far rounding may carry each property. Nothing here is fitted to what the library does today.
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
-relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below.
+relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
+total of ``v^degree`` under the weights, ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms
+may cancel. Factors do not fall below floors (docs/design.md), so that nothing is said of values below `floor` of the
+data's scale; ``F`` is what reconstructions of that height cost.
 
 =================  ====================================================================================================
 property           what is allowed
 =================  ====================================================================================================
-descent            ``E`` may rise by 1e-12 of its first value plus what rounding leaves of an exact fit,
-                   ``(16 eps)^2 S``. In single precision by ``u E + 2 u sqrt(E S) + u^2 S``: what a relative error ``u``
-                   of every reconstructed value does to ``E``. ``S`` is ``E`` of a reconstruction of 0, at most.
+descent            ``E`` may rise by 1e-12 of its first value, plus ``(16 eps)^2 S``, what rounding leaves of an exact
+                   fit. In single precision by ``u E + 2 u sqrt(E S) + u^2 S``: what a relative error ``u`` of every
+                   reconstructed value does to ``E``. Both plus ``F``.
 finite             nothing
 nonnegative        nothing
 weights            rows sum to one within ``u``; exactly 0 where nothing was observed
@@ -20,7 +23,7 @@ fit_transform      nothing: the same bits as `fit` and `transform`
 compiled, sparse,  after 1 to 5 iterations each array may differ by ``u`` of its largest entry, plus `AMPLIFIED` times
 units, repetition  what it changes by when every number that goes in moves by up to `SHAKE` units in its last place (the
                    larger of two such trials): no way of computing can be closer than the data is. ``E`` and losses
-                   also by the slack of descent in single precision. Where that is more than `UNDECIDED` of the array,
+                   also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the array,
                    nothing is said.
 =================  ====================================================================================================
 """
@@ -32,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "rounding", "slack", "unit"]
+__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "rounding", "slack", "unit"]
 
 AMPLIFIED = 100.0
 SHAKE = 4.0
@@ -42,6 +45,11 @@ UNDECIDED = 0.1
 def unit(dtype: Any, *sizes: int) -> float:
     """``u``, the relative error that is allowed for sums of products of these sizes."""
     return 16 * math.sqrt(sum(sizes)) * float(np.finfo(dtype).eps)
+
+
+def floor(dtype: Any) -> float:
+    """Values below this share of the data's scale are as good as 0."""
+    return 1e-50 if np.finfo(dtype).bits == 64 else 1e-28
 
 
 def exact_fit(dtype: Any, S: float) -> float:
