@@ -15,7 +15,7 @@ from tests.torture import tolerances
 from tests.torture.judging import Refused, Undecided, Violation, attempt
 from tests.torture.problems import Problem
 
-__all__ = ["Answer", "Trial", "ask", "fit", "same_bits"]
+__all__ = ["Answer", "Trial", "ask", "comparable", "fit", "same_bits"]
 
 Array = NDArray[Any]
 Answer = dict[str, Array]
@@ -28,7 +28,6 @@ def bare(problem: Problem) -> Answer:
     return {
         "codes": run.codes,
         "components": run.components,
-        "reconstruction": run.codes @ run.components,
         "weights": run.weights(),
         "E": np.array([run.excess]),
         "gamma": np.array([np.nan if run.gamma is None else run.gamma]),
@@ -45,9 +44,8 @@ def learned(problem: Problem) -> Answer:
     model, X, asked = fit(problem), problem.given(), problem.asked()
     codes = model.transform(X, **asked)
     answer = {
-        "components": model.components_,
         "codes": codes,
-        "reconstruction": model.inverse_transform(codes),
+        "components": model.components_,
         "weights": model.weights(X, **asked),
         "loss": np.array([model.reconstruction_err_**2 / problem.core_loss.err_factor]),
         "gamma": np.array([np.nan if model.gamma_ is None else model.gamma_]),
@@ -72,6 +70,19 @@ def ask(problem: Problem, way: str) -> Answer:
     return answer
 
 
+def comparable(answer: Answer) -> Answer:
+    """The same with factors in the unit of the data: a code means nothing where its component is 0, nor the reverse."""
+    codes, components = (answer[name].astype(np.float64) for name in ("codes", "components"))
+    high, wide = np.abs(components).max(axis=1, initial=0), np.abs(codes).max(axis=0, initial=0)
+    parts = {
+        "codes": codes * high,
+        "components": components * wide[:, None],
+        "reconstruction": codes @ components,
+        "terms": np.abs(codes) @ np.abs(components),
+    }
+    return {**answer, **parts}
+
+
 def same_bits(one: Answer, other: Answer) -> None:
     """Refuse to see any difference."""
     for name in {**one, **other}:
@@ -91,12 +102,12 @@ class Trial:
     @cached_property
     def answer(self) -> Answer:
         """The answer itself."""
-        return ask(self.problem, self.way)
+        return comparable(ask(self.problem, self.way))
 
     @cached_property
     def shaken(self) -> list[Answer]:
         """Answers to the problem moved by rounding."""
-        return [ask(self.problem.shaken(seed, tolerances.SHAKE), self.way) for seed in (0, 1)]
+        return [comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)) for seed in (0, 1)]
 
     def allowed(self, name: str) -> float:
         """By how much this part of the answer may differ."""
@@ -105,11 +116,9 @@ class Trial:
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken)
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name in SUMS:
-            mean = name == "score"
-            S = problem.scale**problem.degree if mean else problem.size(self.answer["codes"], self.answer["components"])
+            S = problem.scale**problem.degree if name == "score" else problem.size(self.answer["terms"])
             return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least
-        floor = tolerances.floor(problem.X.dtype)
-        return allowed + floor * (problem.scale if name in ("components", "reconstruction") else 1.0)
+        return allowed + (0 if name in ("weights", "gamma") else u * problem.scale)
 
     def agrees_with(self, other: Answer) -> None:
         """See whether another way of computing comes to the same; `Undecided` where rounding decides all of it."""
@@ -133,7 +142,7 @@ class Trial:
         """The answer to the problem with these changes, which must not be refused where this one is not."""
         self.answer  # noqa: B018
         try:
-            return ask(replace(self.problem, **changes), self.way)
+            return comparable(ask(replace(self.problem, **changes), self.way))
         except Refused as refusal:
             raise Violation(f"refused with {changes}: {refusal}") from refusal
 

@@ -121,11 +121,10 @@ class Problem:
                 return float(s @ np.max(np.where(P > 0, values, 0), axis=1))
             return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
 
-    def size(self, codes: Array, components: Array) -> float:
-        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of what ``y`` is a sum of."""
+    def size(self, terms: Array) -> float:
+        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of."""
         with np.errstate(over="ignore", invalid="ignore"):
-            parts = np.abs(codes.astype(np.float64)) @ np.abs(components.astype(np.float64))
-            return self.total(np.maximum(np.abs(self.X.astype(np.float64)), parts) ** self.degree)
+            return self.total(np.maximum(np.abs(self.X.astype(np.float64)), terms) ** self.degree)
 
     @property
     def scale(self) -> float:

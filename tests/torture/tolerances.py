@@ -20,11 +20,12 @@ threads            nothing: the same bits for 1 and 2 threads, in blocks of 16 p
 layout             nothing: the same bits for every order in memory of dense data
 file               nothing: the same bits from a model that was saved and loaded
 fit_transform      nothing: the same bits as `fit` and `transform`
-compiled, sparse,  after 1 to 5 iterations each array may differ by ``u`` of its largest entry, plus `AMPLIFIED` times
-units, repetition  what it changes by when every number that goes in moves by up to `SHAKE` units in its last place (the
-                   larger of two such trials): no way of computing can be closer than the data is. ``E`` and losses
-                   also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the array,
-                   nothing is said.
+compiled, sparse,  after 1 to 5 iterations each array may differ by ``u`` of its largest entry (factors, times what they
+units, repetition  are multiplied with, and reconstructions by ``u`` of the data's largest too), plus `AMPLIFIED` times
+                   what it changes by when every number that goes in moves by up to `SHAKE` units in its last place
+                   (the larger of two such trials): no way of computing can be closer than the data is. ``E`` and
+                   losses also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the
+                   array, nothing is said.
 =================  ====================================================================================================
 """
 
