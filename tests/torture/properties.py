@@ -192,7 +192,7 @@ def units(bench: Bench) -> None:
     if problem.penalised or largest == 0 or not (bench.way == "factorize" or _start_has_unit(problem)):
         raise Undecided
     exponent = int(np.frexp(largest)[1])
-    ordinary = problem.scaled(2.0**-exponent)
+    ordinary = replace(problem.scaled(2.0**-exponent), components=_of_size_one(problem.components))
     double = problem.X.dtype == np.float64
     far = (-900, 330) if double else (-100, 40)
     away = exponent if abs(exponent) > 30 else int(bench.rng.integers(*far if bench.rng.random() < 0.5 else (-40, 40)))
@@ -202,9 +202,12 @@ def units(bench: Bench) -> None:
     if not exact or not all(_normal(p.gamma) for p in (ordinary, other)):
         raise Undecided
     trial = Trial(ordinary, bench.way)
-    found = _in_unit({**trial.answer}, 1.0, problem.degree)
-    answer = _in_unit(comparable(ask(other, bench.way)), c, problem.degree)
-    trial.agrees_with({name: answer[name] for name in found if name in answer})
+    trial.agrees_with(_in_unit(comparable(ask(other, bench.way)), c, problem.degree))
+
+
+def _of_size_one(start: Array | None) -> Array | None:
+    """The same times a power of two."""
+    return None if start is None else np.ldexp(start, -np.frexp(np.abs(start).max())[1])
 
 
 def _start_has_unit(problem: Problem) -> bool:
@@ -226,7 +229,7 @@ def _in_unit(answer: dict[str, Array], c: float, degree: float) -> dict[str, Arr
     for name in ("E", "loss", "score", "gamma"):
         if name in answer:
             value = answer[name]
-            if c == 1 or not np.isfinite(value).all() or 1e-280 < np.abs(value).max() < 1e280:
+            if not np.isfinite(value).all() or 1e-280 < np.abs(value).max() < 1e280:
                 kept[name] = (value / unit).astype(np.float64)
     return kept
 
