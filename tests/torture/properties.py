@@ -199,7 +199,7 @@ def units(bench: Bench) -> None:
     c = 2.0**away
     other = ordinary.scaled(c)
     exact = np.array_equal(other.X.astype(np.float64) / c, ordinary.X) and np.isfinite(other.X).all()
-    if not exact or not all(_normal(p.gamma) for p in (ordinary, other)):
+    if not exact or not all(_normal(p.gamma) == _normal(problem.gamma) for p in (ordinary, other)):
         raise Undecided
     trial = Trial(ordinary, bench.way)
     trial.agrees_with(_in_unit(comparable(ask(other, bench.way)), c, problem.degree))
@@ -219,7 +219,7 @@ def _start_has_unit(problem: Problem) -> bool:
 
 
 def _normal(gamma: float | str) -> bool:
-    return isinstance(gamma, str) or np.isinf(gamma) or 1e-290 < gamma < 1e290
+    return not isinstance(gamma, str) and bool(1e-290 < gamma < 1e290)
 
 
 def _in_unit(answer: dict[str, Array], c: float, degree: float) -> dict[str, Array]:
