@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -20,17 +21,23 @@ from tests.torture.judging import Refused, Violation, attempt, no_sentence
 from tests.torture.problems import Problem
 from tests.torture.properties import ALWAYS, CHOSEN, Bench, examine, judge
 
-SEED, EACH = 12, 25
+SEED, EACH = 12, 30
 
 
-@pytest.mark.parametrize("part", range(6))
+def by_reference() -> Any:
+    return patch("ewnmf._fused._numba_works", lambda: False)
+
+
+@pytest.mark.parametrize("part", range(5))
 def test_no_violation(part: int) -> None:
-    found = [
-        f"python -m tests.torture --seed {SEED} --only {index}: {outcome.name}: {outcome.words}"
-        for index in range(part * EACH, (part + 1) * EACH)
-        for outcome in examine(draw(SEED, index))
-        if outcome.verdict == "violated"
-    ]
+    """Of five parts one runs compiled: machine code for all that is drawn would take minutes."""
+    with by_reference() if part else nullcontext():
+        found = [
+            f"python -m tests.torture --seed {SEED} --only {index}: {outcome.name}: {outcome.words}"
+            for index in range(part * EACH, (part + 1) * EACH)
+            for outcome in examine(draw(SEED, index))
+            if outcome.verdict == "violated"
+        ]
     assert not found, "\n".join(found)
 
 
@@ -54,10 +61,6 @@ def test_an_ordinary_problem_holds(name: str, way: str) -> None:
     if name == "compiled" and not _numba_works():
         pytest.skip("there is nothing compiled")
     assert verdict(name, ordinary(), way) == "held"
-
-
-def by_reference() -> Any:
-    return patch("ewnmf._fused._numba_works", lambda: False)
 
 
 def test_weights_that_do_not_sum_to_one_are_found() -> None:

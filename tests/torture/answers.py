@@ -112,7 +112,7 @@ class Trial:
     def allowed(self, name: str) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = tolerances.unit(problem.X.dtype, *problem.X.shape, problem.K)
+        u = problem.rounding
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken)
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name in SUMS:

@@ -156,7 +156,8 @@ def _hidden(rng: Rng, name: str, n: int, m: int) -> tuple[Array | None, str, flo
     if chance(rng, 0.2):
         hidden[:, rng.integers(m)] = True
     junk = one_of(rng, (None, None, 0.0, 1e3, -1.0, np.inf, np.nan))
-    return hidden, one_of(rng, ("mask", "nan")), junk
+    hide_by = one_of(rng, ("mask", "nan"))
+    return hidden, "nan" if name == "ConvexNMF" else hide_by, junk
 
 
 def _weights(rng: Rng, shape: tuple[int, ...], dtype: Any) -> Array:

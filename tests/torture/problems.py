@@ -89,6 +89,20 @@ class Problem:
         return degree
 
     @property
+    def lost(self) -> float:
+        """How many times more rounding there is where powers ``1 / alpha``, or logarithms in their place, are taken."""
+        if self.loss != "alpha" or self.alpha >= 1:
+            return 1.0
+        sizes = np.abs(self.X[self.X != 0]).astype(np.float64)
+        logarithm = float(np.abs(np.log(sizes)).max(initial=1.0))
+        return max(1.0, min(logarithm, 1 / abs(self.alpha) if self.alpha else np.inf))
+
+    @property
+    def rounding(self) -> float:
+        """``u`` of this problem."""
+        return self.lost * tolerances.unit(self.X.dtype, *self.X.shape, self.K)
+
+    @property
     def model(self) -> Model:
         """The model as an object."""
         model: Model = self.estimator()._model()

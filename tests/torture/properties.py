@@ -100,9 +100,8 @@ def _see_weights(problem: Problem, T: Array) -> None:
 
 def _see_descent(problem: Problem, E: Array, terms: Array) -> None:
     if problem.monotone and E.size > 1:
-        u = tolerances.unit(problem.X.dtype, *problem.X.shape, problem.K)
-        S = problem.size(terms)
-        rises = np.diff(E) - tolerances.rounding(E, S, problem.X.dtype, u) - problem.least
+        allowed = tolerances.rounding(E, problem.size(terms), problem.X.dtype, problem.rounding, problem.lost)
+        rises = np.diff(E) - allowed - problem.least
         if not (rises <= 0).all():
             at = int(np.nanargmax(rises))
             raise Violation(f"E rises from {E[at]:.17g} to {E[at + 1]:.17g} in iteration {at + 2}, from {E[0]:.3g}")

@@ -3,8 +3,10 @@
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
 total of ``v^degree`` under the weights, ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms
-may cancel. Factors do not fall below floors (docs/design.md), so that nothing is said of values below `floor` of the
-data's scale; ``F`` is what reconstructions of that height cost.
+may cancel. Alpha divergences below 1 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of
+``1 / alpha`` and of the data's largest ``|ln x|``, enlarges ``u`` and ``16 eps``. Factors do not fall below floors
+(docs/design.md), so that nothing is said of values below `floor` of the data's scale; ``F`` is what reconstructions of
+that height cost.
 
 =================  ====================================================================================================
 property           what is allowed
@@ -63,8 +65,8 @@ def slack(E: Any, S: float, u: float) -> Any:
     return u * E + 2 * u * np.sqrt(np.maximum(E, 0)) * math.sqrt(S) + u * u * S
 
 
-def rounding(E: Any, S: float, dtype: Any, u: float) -> Any:
+def rounding(E: Any, S: float, dtype: Any, u: float, lost: float) -> Any:
     """By how much each of the falling values `E` may lie above the one before it."""
     if np.finfo(dtype).bits == 64:
-        return 1e-12 * E[0] + exact_fit(dtype, S)
+        return 1e-12 * E[0] + lost**2 * exact_fit(dtype, S)
     return slack(E[:-1], S, u)
