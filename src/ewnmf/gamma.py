@@ -42,9 +42,9 @@ class GammaWish:
 
 
 def rounding(loss: Loss, scale: float, dtype: np.dtype, n_components: int) -> float:
-    """Mean losses up to this, on data of that largest value and dtype, are rounding: a sum of K products has K times it.
+    """Mean losses up to this, on data of that largest value and dtype, are rounding.
 
-    Losses are squares near a fit, whence K^2.
+    Sums of K products have K times that of one, and losses are squares near a fit.
     """
     if loss.degree is None:
         return 0.0

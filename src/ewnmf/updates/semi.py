@@ -80,8 +80,8 @@ class SemiWeighted(Rule):
     """Weighted Semi-NMF: one ``K x K`` system for every attribute, with a proximal ridge.
 
     ``(H diag(A_i) H' + rho_i I) w = H(A_i * x_i) + rho_i w_old`` with ``rho_i = ridge * trace(H diag(A_i) H') / K``:
-    relative to the system itself, so that it keeps its meaning under every scale of data and weights. Sums are in double
-    precision: the systems have conditions of up to ``K / ridge``.
+    relative to the system itself, so that it keeps its meaning under every scale of data and weights. Sums are in
+    double precision: the systems have conditions of up to ``K / ridge``.
     """
 
     needs_pulls = False
