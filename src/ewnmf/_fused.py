@@ -17,7 +17,7 @@ from ewnmf.problem import Problem
 from ewnmf.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
-from ewnmf.weights import Entropy, Weighting
+from ewnmf.weights import Entropy, Weighting, even_below, held
 
 __all__ = ["FusedKernel", "kernel_for"]
 
@@ -77,8 +77,8 @@ class FusedKernel(Kernel):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
             P, s = _prior(block), A[0, :0] if block.s is None else block.s
-            gamma = weighting.gamma
-            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gamma, limits, A, pulled, J, E, loss)
+            gammas = _gammas(weighting, X.dtype)
+            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gammas, limits, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
         A = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         passes.measure_rows(X, Y.T, A, compiled, limits, E)
@@ -186,8 +186,8 @@ class FusedKernel(Kernel):
         return X, s, block.silent, constant
 
     def _how(self, weighting: Weighting, dtype: Any) -> tuple[Any, ...]:
-        gamma = float(weighting.gamma) if _softens(weighting) else 1.0
-        return _compiled(self.problem.loss), gamma, self._limits(dtype)
+        gammas = _gammas(weighting, dtype) if _softens(weighting) else (1.0, 1.0)
+        return _compiled(self.problem.loss), gammas, self._limits(dtype)
 
     def _call(self, block: Block, H: Array, basis: Basis) -> _Call:
         n, K, m, dtype, take = H.shape[1], H.shape[0], block.X.shape[0], H.dtype, self.scratch.take
@@ -232,7 +232,7 @@ class FusedKernel(Kernel):
         rows[...] = A.T
         return rows
 
-    def _limits(self, dtype: Any) -> tuple[float, float, float, float, float]:
+    def _limits(self, dtype: Any) -> tuple[float, ...]:
         return _limits(dtype, self.tiny)
 
 
@@ -252,10 +252,15 @@ class FusedStoredKernel(StoredKernel):
         return Look(neg, costs)
 
 
-def _limits(dtype: Any, tiny: float) -> tuple[float, float, float, float, float]:
-    """Smallest ratio, largest exponent, smallest ``Y``, least weight, and the mean weight that is nearly 1."""
-    single = dtype == np.float32
-    return (1e-37, 44.0, tiny, 1e-30, 0.9) if single else (1e-300, 354.0, tiny, 1e-150, 0.99)
+def _limits(dtype: Any, tiny: float) -> tuple[float, ...]:
+    """Smallest ratio, largest exponent, smallest ``Y``, least weight, mean weight that is nearly 1, `even_below`."""
+    ends = (1e-37, 44.0, tiny, 1e-30, 0.9) if dtype == np.float32 else (1e-300, 354.0, tiny, 1e-150, 0.99)
+    return (*ends, even_below(dtype))
+
+
+def _gammas(weighting: Entropy, dtype: Any) -> tuple[float, float]:
+    """Gamma as it is, and within the numbers of `dtype`."""
+    return float(weighting.gamma), held(float(weighting.gamma), dtype)
 
 
 def _softens(weighting: Weighting) -> TypeGuard[Entropy]:

@@ -106,6 +106,17 @@ def _lowest(row):
     return number(lowest)
 
 
+@njit(**_SUM)
+def _lowest_seen(row, p):
+    """The least of the entries that have a prior weight."""
+    zero, largest = p.dtype.type(0), bits(row.dtype.type(np.inf))
+    lowest = largest
+    for i in range(row.size):
+        order = bits(row[i])
+        lowest = min(lowest, order if p[i] > zero else largest)
+    return number(lowest)
+
+
 @njit(**{**ROW, "fastmath": {"nnan", "nsz"}})
 def _squared(x, y):
     """``(x - y)^2``, rounded: fused with what follows, the least of them would differ from itself."""
@@ -264,14 +275,6 @@ def _pull_row_again_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
 
 
 @njit(**ROW)
-def _hide(d, p):
-    """Losses without prior weight count as the largest number."""
-    large, zero = d.dtype.type(1e30), p.dtype.type(0)
-    for i in range(d.size):
-        d[i] = d[i] if p[i] > zero else large
-
-
-@njit(**ROW)
 def _exponentials(d, t, lowest, over_gamma, flush):
     """``exp((lowest - d) / gamma)``. Summed in a loop of its own: in this one the order would depend on addresses."""
     zero = t.dtype.type(0)
@@ -299,6 +302,12 @@ def _shortfalls(d, out, lowest, over_gamma):
 
 
 @njit(**ROW)
+def _above(d, out, lowest):
+    for i in range(d.size):
+        out[i] = d[i] - lowest
+
+
+@njit(**ROW)
 def scale_row(t, factor):
     for i in range(t.size):
         t[i] *= factor
@@ -312,22 +321,26 @@ def _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e
     log_share = np.log(mass / total)
     if mass > limits[4] * total:
         losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-        if p is not None:
-            _hide(d, p)
         _shortfalls(d, e, lowest, over_gamma)
-        missing = sum_of_row(e) if p is None else dot(p, e)
-        log_share = np.log1p(max(missing / total, -0.5))
+        lacking = (sum_of_row(e) if p is None else dot(p, e)) / total
+        if lacking > -limits[5]:
+            _above(d, e, lowest)
+            return lowest + (sum_of_row(e) if p is None else dot(p, e)) / total, total
+        log_share = np.log1p(max(lacking, -0.5))
     return lowest - gamma * log_share, total
 
 
 @njit(**ROW)
 def weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t):
-    """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses."""
+    """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses.
+
+    What has no prior weight has no part in any of them.
+    """
     real = t.dtype.type
     losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-    if p is not None:
-        _hide(d, p)
-    lowest = _lowest(d) if silent == 0 else real(0)
+    lowest = real(0)
+    if silent == 0:
+        lowest = _lowest(d) if p is None else _lowest_seen(d, p)
     _exponentials(d, t, lowest, over_gamma, real(limits[3]))
     if p is not None:
         scale_by(t, p)
@@ -362,8 +375,12 @@ def _weigh_and_pull_row_of_kind(loss, x, y, p, silent, over_gamma, limits, d, t,
 
 
 @njit(**ROW)
-def judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, seen):
-    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by."""
+def judge_row(loss, x, y, p, silent, weight, gammas, over_gamma, limits, d, e, seen):
+    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by.
+
+    `gammas` are gamma as it is, and within the numbers of the data's type.
+    """
     mass, lowest, total_loss = seen
-    excess, total = _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e)
+    gamma, held = gammas
+    excess, total = _excess(loss, x, y, p, silent, mass, lowest, held, over_gamma, limits, d, e)
     return weight * (excess - gamma * np.log(total)), weight * excess, weight * total_loss, weight / mass

@@ -158,11 +158,11 @@ def _add_penalty_of_kind(codes, bounds, s, J, E):
 def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
     """Weights, pulls and objective of the points from `at` to `to`, whose reconstructions are in `Y`."""
     X, s, silent, constant = given
-    loss, gamma, limits = how
+    loss, gammas, limits = how
     J, E, L = seen
     d, e = rows[0], rows[1]
     m, real = X.shape[1], Y.dtype.type
-    over_gamma = real(1.0 / gamma)
+    over_gamma = real(1.0 / gammas[1])
     for j in range(at, to):
         r = j - at
         x, y, neg, pos = X[j], Y[r], pulls[r, :m], pulls[r, m:]
@@ -176,7 +176,7 @@ def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
             continue
         p, weight = None if P is None else P[j], s[j] if s.size > 0 else 1.0
         weighed = weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos)
-        J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, weighed)
+        J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gammas, over_gamma, limits, d, e, weighed)
         factors[r] = real(factor)
 
 
@@ -184,9 +184,9 @@ def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
 def _weigh_only(given, P, how, at, to, Y, A, pulls, factors, rows):
     """The weights of the points from `at` to `to`, and what they have yet to be multiplied by."""
     X, s, silent, constant = given
-    loss, gamma, limits = how
+    loss, gammas, limits = how
     m, real = X.shape[1], Y.dtype.type
-    over_gamma = real(1.0 / gamma)
+    over_gamma = real(1.0 / gammas[1])
     for j in range(at, to):
         t = _weights_row(loss, A[j - at], pulls[j - at, m:])
         if constant.size > 0:

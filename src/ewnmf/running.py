@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,7 +18,7 @@ from ewnmf.points import Points
 from ewnmf.problem import Problem
 from ewnmf.solver import Callback, Interrupted, Iteration, Solution, solve
 from ewnmf.updates.rule import Factors
-from ewnmf.weights import Entropy, Uniform
+from ewnmf.weights import Entropy, Uniform, Weighting
 
 __all__ = ["Settings", "run"]
 
@@ -53,7 +52,7 @@ def run(
     With `tune` gamma is settled during its first part. NMF at an infinite gamma, where every entry has the weight
     1 / m, is plain NMF but for that factor, and runs as such.
     """
-    if not tune and problem.weighting == Entropy(math.inf) and isinstance(problem.model, NMF) and points.P is None:
+    if not tune and _even(problem.weighting) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
     data, start = points.data, start.holding(fixed)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
@@ -85,12 +84,18 @@ def run(
     return solution._replace(factors=whole(solution.factors))
 
 
+def _even(weighting: Weighting) -> bool:
+    """Whether these are entropy weights at an infinite gamma."""
+    return type(weighting) is Entropy and not weighting.adaptive
+
+
 def _run_plain(problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> Solution:
     """The run at an infinite gamma."""
-    m = points.X.shape[1]
+    assert isinstance(problem.weighting, Entropy)
+    m, gamma = points.X.shape[1], problem.weighting.gamma
 
     def weighed(at: Iteration) -> Iteration:
-        return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=math.inf)
+        return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=gamma)
 
     def concluded(solution: Solution) -> Solution:
         history = [J / m for J in solution.history]

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "resolve"]
+__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "resolve"]
 
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
+
+_ENDLESS = 1e300
+"""Beyond this gamma counts as infinite: all weights are equal, and ``J*`` would overflow."""
 
 
 class Weighed(NamedTuple):
@@ -94,7 +97,8 @@ class Entropy(Weighting):
 
     The weights that minimise ``sum T * D + gamma * sum T ln(T / P)`` with every column summing to one, Eq. (10).
     ``gamma = 0`` puts all weight on the smallest loss of each point, ties shared (Eq. (9) and its footnote);
-    ``gamma = inf`` gives ``T = P / sum P``, and there ``J*`` stands for ``E``, since it has no finite value.
+    ``gamma = inf`` (and beyond 1e300) gives ``T = P / sum P``, and there ``J*`` stands for ``E``, since it has no
+    finite value.
 
     Parameters
     ----------
@@ -116,7 +120,7 @@ class Entropy(Weighting):
     @property
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
-        return not math.isinf(self.gamma)
+        return self.gamma <= _ENDLESS
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """Uniform weights ``s * P / sum P``."""
@@ -137,7 +141,7 @@ class Entropy(Weighting):
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
         total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
-        if math.isinf(self.gamma):
+        if self.gamma > _ENDLESS:
             A = self.constant(D, P, s, silent)
             mean = _column_sums(np.where(A > 0, A * D, 0))
             return Weighed(A, mean, mean)
@@ -165,22 +169,37 @@ def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array, silent: int) 
 
 
 def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float, silent: int) -> tuple[Array, Float64]:
-    limits = np.finfo(D.dtype)
+    gamma = held(gamma, D.dtype)
     with np.errstate(over="ignore"):
-        z = (lowest - D) / D.dtype.type(min(max(gamma, float(limits.tiny)), float(limits.max)))
+        z = (lowest - D) / D.dtype.type(gamma)
     T = np.exp(z)
     T[T < _flush_below(D.dtype)] = 0
     if P is not None:
         T *= P
     mass = T.sum(axis=0) + silent
     share = mass.astype(np.float64) / total
-    log_share = np.log(share)
+    log_share, even = np.log(share), np.zeros(share.shape, dtype=bool)
     if np.any(share > 0.5):
-        shortfall = np.expm1(z) if P is None else P * np.expm1(z)
-        exact = np.log1p(np.maximum(np.sum(shortfall, axis=0, dtype=np.float64) / total, -0.5))
-        log_share = np.where(share > 0.5, exact, log_share)
+        lacking = _column_sums(np.expm1(z) if P is None else P * np.expm1(z)) / total
+        log_share = np.where(share > 0.5, np.log1p(np.maximum(lacking, -0.5)), log_share)
+        even = (share > 0.5) & (lacking > -even_below(D.dtype))
+    E = lowest.astype(np.float64) - gamma * log_share
+    if even.any():
+        above = D - lowest if P is None else P * np.where(P > 0, D - lowest, 0)
+        E = np.where(even, lowest + _column_sums(above) / total, E)
     T /= mass
-    return T, lowest.astype(np.float64) - gamma * log_share
+    return T, E
+
+
+def held(gamma: float, dtype: Any) -> float:
+    """Gamma within the normal numbers of `dtype`, so that losses can be divided by it."""
+    limits = np.finfo(dtype)
+    return min(max(gamma, float(limits.tiny)), float(limits.max))
+
+
+def even_below(dtype: Any) -> float:
+    """Where ``(d - lowest) / gamma`` has a mean below this, ``E`` is the mean loss: most of its digits are lost."""
+    return 1e-280 if np.finfo(dtype).bits == 64 else 1e-30
 
 
 def _flush_below(dtype: Any) -> float:
