@@ -203,7 +203,9 @@ def test_own_losses_run_on_the_reference() -> None:
     X = np.random.default_rng(0).random((20, 9))
     problem = Problem(Own(), models.NMF(), weights.Entropy(0.1))
     data = Dense(X.T)
-    assert type(kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)) is Kernel
+    with pytest.warns(RuntimeWarning, match="is not one of ewnmf's own"):
+        kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+    assert type(kernel) is Kernel
     mine = ewnmf.factorize(X, 2, loss=Own(), gamma=0.1, rng=0, max_iter=20)
     np.testing.assert_allclose(mine.codes, ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=20).codes, rtol=1e-9)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import errors, njit, types
 from numba.extending import overload
 
 from ewnmf._vector_math import SAFE, bits, exp, expm1, log_ratio, number
@@ -31,6 +31,7 @@ __all__ = [
     "scale_by",
     "scale_row",
     "sum_of_row",
+    "unknown_kind",
     "weigh_and_pull_row",
     "weigh_row",
 ]
@@ -64,6 +65,11 @@ class NearZeroAlpha(NamedTuple):
     """Compiled form of `losses.Alpha` near 0."""
 
     alpha: float
+
+
+def unknown_kind(loss: Any) -> errors.TypingError:
+    """What a dispatch raises, when it is compiled, for a type that it has no code for."""
+    return errors.TypingError(f"no compiled form is known for {loss}")
 
 
 def can_cache() -> bool:
@@ -187,7 +193,9 @@ def _losses_of_kind(loss, x, y, d, small, limit, tiny):
         return lambda loss, x, y, d, small, limit, tiny: _kl_losses(x, y, d, small, tiny)
     if kind is Alpha:
         return lambda loss, x, y, d, small, limit, tiny: _alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
-    return lambda loss, x, y, d, small, limit, tiny: _mirrored_alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+    if kind in (LowAlpha, NearZeroAlpha):
+        return lambda loss, x, y, d, small, limit, tiny: _mirrored_alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+    raise unknown_kind(loss)
 
 
 @njit(**ROW)
@@ -244,9 +252,11 @@ def _pulls_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
         return lambda loss, x, y, t, neg, pos, small, limit, tiny: _near_zero_pulls(
             x, y, t, neg, loss.alpha, small, limit, tiny
         )
-    return lambda loss, x, y, t, neg, pos, small, limit, tiny: _alpha_pulls(
-        x, y, t, neg, loss.alpha, small, limit, tiny
-    )
+    if kind in (Alpha, LowAlpha):
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _alpha_pulls(
+            x, y, t, neg, loss.alpha, small, limit, tiny
+        )
+    raise unknown_kind(loss)
 
 
 @njit(**ROW)

@@ -18,6 +18,7 @@ from ewnmf._rows import (
     ROW,
     Alpha,
     Euclidean,
+    KullbackLeibler,
     LowAlpha,
     NearZeroAlpha,
     copy_row,
@@ -27,6 +28,7 @@ from ewnmf._rows import (
     pull_row,
     pull_row_again,
     sum_of_row,
+    unknown_kind,
     weigh_and_pull_row,
     weigh_row,
 )
@@ -46,7 +48,9 @@ def _weights_row(loss, A, pos):
 def _weights_row_of_kind(loss, A, pos):
     if loss.instance_class is Euclidean:
         return lambda loss, A, pos: A
-    return lambda loss, A, pos: pos
+    if loss.instance_class in (KullbackLeibler, Alpha, LowAlpha, NearZeroAlpha):
+        return lambda loss, A, pos: pos
+    raise unknown_kind(loss)
 
 
 def _factor(loss, num, den, cap):
@@ -68,7 +72,9 @@ def _factor_of_kind(loss, num, den, cap):
         return near_zero
     if kind in (Alpha, LowAlpha):
         return lambda loss, num, den, cap: min((num / den) ** (1.0 / loss.alpha), cap) if den > 0 else 1.0
-    return lambda loss, num, den, cap: num / den if den > 0 else 1.0
+    if kind in (Euclidean, KullbackLeibler):
+        return lambda loss, num, den, cap: num / den if den > 0 else 1.0
+    raise unknown_kind(loss)
 
 
 def _penalised_factor(loss, num, den, h, linear, ridge, cap):
@@ -90,11 +96,14 @@ def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
             loss, num - linear, max(den + loss.alpha * linear, 1e-30 * (den + loss.alpha * num)), cap
         )
 
-    def kullback_leibler(loss, num, den, h, linear, ridge, cap):
-        slope = den + linear
-        return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+    if kind is KullbackLeibler:
 
-    return kullback_leibler
+        def kullback_leibler(loss, num, den, h, linear, ridge, cap):
+            slope = den + linear
+            return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+
+        return kullback_leibler
+    raise unknown_kind(loss)
 
 
 def _step(loss, num, den, codes, bounds, weight, new):

@@ -172,9 +172,10 @@ class Sparse(Dense):
     def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """Attributes that are zero in every point have a closed form: see `Block.silent`.
 
-        Not where they have priors of their own and share the weights of a point with the others.
+        Not where they have priors of their own and share the weights of a point with the others, nor for a loss or
+        weighting of the user's own.
         """
-        if self.P is not None and problem.weighting.shared:
+        if not problem.is_known or (self.P is not None and problem.weighting.shared):
             return self, None
         heard = needed.copy()
         heard[self.X.indices[self.X.data != 0]] = True

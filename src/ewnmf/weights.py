@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "resolve"]
+__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "is_known", "resolve"]
 
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
@@ -34,9 +34,13 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True)
 class Weighting:
-    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``."""
+    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``.
 
-    name: ClassVar[str] = ""
+    Derive from it (as a frozen dataclass) to bring your own: with `evaluate` where the weights depend on the losses,
+    with `constant` where they do not. The NumPy reference runs it, with one warning.
+    """
+
+    name: ClassVar[str] = "custom"
     weighted: ClassVar[bool] = True
     """Whether entries may differ in weight."""
     takes_weights: ClassVar[bool] = False
@@ -44,10 +48,16 @@ class Weighting:
     shared: ClassVar[bool] = False
     """Whether the attributes of a point share one unit of weight."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Weights of one's own may differ between entries, whatever the class that they are derived from."""
+        super().__init_subclass__(**options)
+        if "weighted" not in vars(cls) and {"constant", "evaluate"} & vars(cls).keys():
+            cls.weighted = True
+
     @property
     def adaptive(self) -> bool:
         """Whether the weights depend on the losses."""
-        return False
+        return type(self).evaluate is not Weighting.evaluate
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """The weights before any loss is known (M x N): ``s * P``."""
@@ -120,7 +130,7 @@ class Entropy(Weighting):
     @property
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
-        return self.gamma <= _ENDLESS
+        return self.gamma <= _ENDLESS or type(self).evaluate is not Entropy.evaluate
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """Uniform weights ``s * P / sum P``."""
@@ -205,6 +215,11 @@ def even_below(dtype: Any) -> float:
 def _flush_below(dtype: Any) -> float:
     """Weights below this are as good as 0, and their products would be denormal."""
     return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30
+
+
+def is_known(weighting: Weighting) -> bool:
+    """Whether it is of this package, and not derived from that: only then may its formula be taken for granted."""
+    return type(weighting) in (Uniform, Fixed, Entropy)
 
 
 def resolve(weighting: str | Weighting, gamma: float | None = None) -> Weighting:
