@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf import checks
+from ewnmf.blocks import Dense
 from ewnmf.gamma import SelfTuning
 from ewnmf.models import NMF
 from ewnmf.naming import unknown_name
@@ -61,7 +62,10 @@ def run(
             "updates of model='nmf' can be extrapolated. Use solver='mu'."
         )
     tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter) if tune else None
-    heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
+    needed = np.asarray(fixed.any(axis=0))
+    if settings.order == "codes-first":
+        start = _without_zeros(problem, data, start, needed)
+    heard, rows = data.loud(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
@@ -108,6 +112,23 @@ def _run_plain(problem: Problem, points: Points, start: Factors, settings: Setti
     except Interrupted as interrupt:
         interrupt.solution = concluded(interrupt.solution)
         raise
+
+
+def _without_zeros(problem: Problem, data: Dense, start: Factors, needed: Array) -> Factors:
+    """The start with a basis of 0 for attributes that are zero in every point, but for those that are `needed`.
+
+    Components that move first take it there themselves; codes would first be fitted to what was drawn there, and sparse
+    data, which leaves such attributes out, would lead elsewhere.
+    """
+    if not (start.basis and problem.is_known and problem.loss.silent_zeros):
+        return start
+    zero = data.zero_attributes()
+    zero = zero[~needed[zero]]
+    if zero.size in (0, data.X.shape[0]):
+        return start
+    W = start.W.copy(order="F")
+    W[zero] = 0
+    return start._replace(basis=(W, *start.basis[1:]))
 
 
 def _restricted(start: Factors, rows: Array | None) -> Factors:
