@@ -75,7 +75,8 @@ class Factorization:
     def weights(self) -> Array:
         """The weight of every entry (n x m), 0 where it is missing.
 
-        With the entropy weighting every row sums to one (Eq. (18)), but for points without an observed entry.
+        The share of an entry in its point: every row sums to one with the entropy weighting (Eq. (18)) and without
+        weighting, where shares are equal, but for points without an observed entry; fixed weights are as they came.
         """
         seen = self._points.seen
         data = replace(self._points.take(seen).data, s=None)

@@ -84,6 +84,11 @@ class Weighting:
         """The weighting of the very first round."""
         return self
 
+    @property
+    def shown(self) -> Weighting:
+        """The weighting whose weights users are handed."""
+        return self
+
 
 @dataclass(frozen=True)
 class Uniform(Weighting):
@@ -91,6 +96,11 @@ class Uniform(Weighting):
 
     name: ClassVar[str] = "none"
     weighted: ClassVar[bool] = False
+
+    @property
+    def shown(self) -> Weighting:
+        """Equal shares, as at an infinite gamma; a subclass with weights of its own shows those."""
+        return self if self.weighted else Entropy(math.inf)
 
 
 @dataclass(frozen=True)
