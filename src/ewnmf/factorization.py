@@ -186,7 +186,7 @@ def factorize(
     rng : int, numpy.random.Generator, optional
         Source of the start.
     callbacks : sequence of callables
-        Each is given an `Iteration` after every iteration and may return True to stop the run.
+        Each is given an `Iteration` after every iteration (its factors are read-only) and may return True to stop.
 
     Returns
     -------
