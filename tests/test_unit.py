@@ -149,6 +149,18 @@ def test_usual_data_is_not_copied() -> None:
     assert Unit.of(Problem.of(), Points(2.0**21 * DATA / DATA.max())).value == 2.0**-22
 
 
+@pytest.mark.parametrize("cls", [ewnmf.EWNMF, ewnmf.SemiNMF])
+@pytest.mark.parametrize("value", [0.0, 1e-30, 1e30])
+def test_what_has_no_weight_has_no_say_in_the_unit(cls: type[Any], value: float) -> None:
+    X, importance = DATA.copy(), np.ones(8)
+    X[:, 2], importance[2] = value, 0
+    assert Points(X, np.broadcast_to(importance, X.shape)).scale == np.delete(X, 2, axis=1).max()
+    thin = sparse.csr_array(X)
+    assert Points(thin, np.broadcast_to(importance, X.shape)).scale == np.delete(X, 2, axis=1).max()
+    model = at(cls, 1.0, 0.1, weighting="entropy", feature_weight=importance).fit(X)
+    assert model._facts.unit == 1
+
+
 def test_given_components_are_in_the_unit_of_the_data() -> None:
     rng, c = np.random.default_rng(3), 2.0**-100
     codes, components = rng.random((12, 3)) + 0.1, rng.random((3, 8)) + 0.1

@@ -215,7 +215,7 @@ def factorize(
     counted, starts = counted.times(unit.value), starts.take(points.counted).times(unit.value)
     settings = replace(settings, callbacks=unit.watching(settings.callbacks))
     rng = np.random.default_rng(rng)
-    start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P is not None)
+    start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P)
     held = times(held, unit.value)
     try:
         solution = settle(unit.problem, counted, start, settings, unit.wish(wish), fixed=held)

@@ -40,6 +40,16 @@ class Points:
         """The same for the core, points as columns."""
         return storage(self.X.T, None if self.P is None else self.P.T, self.s, self.unit)
 
+    @property
+    def scale(self) -> float:
+        """The largest absolute value of positive prior weight, and 1 where all are 0."""
+        if self.P is None:
+            return self.data.scale
+        seen = self.P > 0
+        if issparse(self.X):
+            return replace(self, X=self.X.multiply(seen).tocsr(), P=None).data.scale
+        return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
+
     @cached_property
     def seen(self) -> Array:
         """Which points have an entry of positive prior weight."""

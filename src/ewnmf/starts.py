@@ -69,17 +69,17 @@ def draw_start(
     n_components: int,
     starts: Starts,
     rng: np.random.Generator,
-    priors: bool = False,
+    P: Array | None = None,
 ) -> Factors:
     """The start in the paper's orientation: what `starts` gives, the rest uniform, as the paper draws it.
 
-    `priors` says whether entries have prior weights.
+    `P` (n x m) are the prior weights of the entries.
     """
     codes, components, combinations = starts.codes, starts.components, starts.combinations
     basis_known = (combinations if problem.model.has_combinations else components) is not None
     if codes is None or not basis_known:
         drawn = uniform((n_components, X.shape[1]), rng, X.dtype)
-        components = _sized(drawn, problem, X, priors) if components is None else components
+        components = _sized(drawn, problem, Points(X, P)) if components is None else components
         drawn = uniform((X.shape[0], n_components), rng, X.dtype)
         codes = drawn if codes is None else codes
     if not problem.model.has_combinations:
@@ -89,12 +89,12 @@ def draw_start(
     return Factors((), codes.T, np.ascontiguousarray(combinations))
 
 
-def _sized(components: Array, problem: Problem, X: Any, priors: bool) -> Array:
+def _sized(components: Array, problem: Problem, points: Points) -> Array:
     """Components of the size of the data's largest value, where their size matters."""
-    weighted = problem.weighting.weighted or priors
-    if not problem.model.remembers_start(len(components), X.shape[0], weighted):
+    weighted = problem.weighting.weighted or points.P is not None
+    if not problem.model.remembers_start(len(components), points.X.shape[0], weighted):
         return components
-    sized: Array = components * X.dtype.type(max(X.max(), -X.min()) or 1)
+    sized: Array = components * components.dtype.type(points.scale)
     return sized
 
 
@@ -109,8 +109,8 @@ def start_by_point(
         raise unknown_name("init", init, [*INITS, "custom"])
     X, K, has_combinations = points.X, n_components, problem.model.has_combinations
     if starts.codes is not None:
-        return draw_start(problem, X, K, starts, rng, points.P is not None)
-    components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, X, points.P is not None)
+        return draw_start(problem, X, K, starts, rng, points.P)
+    components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points)
     numbers = point_numbers(X, points.P, 2 * K, rng.bytes(32))
     codes, combinations = (numbers[:, part] + 0.1 for part in (slice(K), slice(K, None)))
     if init != "random":

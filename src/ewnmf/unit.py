@@ -44,7 +44,7 @@ class Unit:
     @classmethod
     def of(cls, problem: Problem, points: Points) -> Unit:
         """The unit for these points, 1 for usual data; refused where results would vanish."""
-        scale = points.data.scale
+        scale = points.scale
         if not problem.has_unit or 1 / _USUAL <= scale <= _USUAL:
             return cls(problem)
         checks.check_reach(scale, points.X.dtype)
