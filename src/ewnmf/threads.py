@@ -53,14 +53,22 @@ class _Entry:
 
     def left_behind(self) -> bool:
         """Whether it belongs to this thread, but its function has ended: an interrupt kept it from leaving."""
-        frame: FrameType | None = sys._getframe()
         if self.thread != threading.get_ident():
             return False
+        frame = sys._getframe().f_back
         while frame is not None:
             if frame is self.frame:
                 return False
             frame = frame.f_back
         return True
+
+
+def _user_of_contextlib() -> FrameType:
+    """The function whose ``with`` statement, or `ExitStack`, brought the caller here."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
 
 
 class Limiter:
@@ -85,7 +93,7 @@ class Limiter:
         """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too."""
         thread = threading.get_ident()
         pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))
-        entry, left = _Entry(thread, sys._getframe(2), pools if openmp else pools[:2]), False
+        entry, left = _Entry(thread, _user_of_contextlib(), pools if openmp else pools[:2]), False
         try:
             try:
                 self._enter(entry)
