@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from types import FrameType
@@ -88,12 +88,18 @@ class Limiter:
         self._controller: Any = None
         self._n_modules = 0
 
-    @contextmanager
-    def __call__(self, *, openmp: bool = False) -> Iterator[None]:
-        """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too."""
+    def __call__(self, *, openmp: bool = False) -> AbstractContextManager[None]:
+        """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too. Nested ones do nothing."""
         thread = threading.get_ident()
-        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))
-        entry, left = _Entry(thread, _user_of_contextlib(), pools if openmp else pools[:2]), False
+        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))[: 3 if openmp else 2]
+        for entry in self._inside:
+            if entry.thread == thread and len(entry.pools) >= len(pools) and not entry.left_behind():
+                return nullcontext()
+        return self._limiting(thread, pools)
+
+    @contextmanager
+    def _limiting(self, thread: int, pools: tuple[_Pool, ...]) -> Iterator[None]:
+        entry, left = _Entry(thread, _user_of_contextlib(), pools), False
         try:
             try:
                 self._enter(entry)
