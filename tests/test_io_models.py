@@ -224,10 +224,10 @@ def test_tampering_is_refused(saved):
 
 
 def test_a_newer_format_is_refused(saved, monkeypatch):
-    monkeypatch.setattr(archive, "VERSION", 2)
-    rewrite(saved, version=2)
+    monkeypatch.setattr(archive, "VERSION", 3)
+    rewrite(saved, version=3)
     monkeypatch.undo()
-    refused(saved, "is refused: its format is version 2, and this ewnmf reads versions up to 1; update ewnmf")
+    refused(saved, "is refused: its format is version 3, and this ewnmf reads versions up to 2; update ewnmf")
 
 
 @pytest.mark.parametrize(

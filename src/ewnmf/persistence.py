@@ -8,7 +8,6 @@ import platform
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,23 +15,13 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ewnmf import __version__, choosing, losses, models, problem, ranks, weights
+from ewnmf import __version__
 from ewnmf.io import read_archive, write_archive
-from ewnmf.updates import rule
+from ewnmf.registry import class_of, name_of
 
 __all__ = ["library_versions", "read_estimator", "write_estimator"]
 
 Array = NDArray[Any]
-_MODULES: dict[str, ModuleType] = {
-    "choosing": choosing,
-    "losses": losses,
-    "models": models,
-    "problem": problem,
-    "ranks": ranks,
-    "rule": rule,
-    "weights": weights,
-}
-"""Objects of these modules may stand in a model file."""
 _CALLBACKS, _ROUTING = "_skl_callbacks", "_metadata_request"
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
@@ -149,10 +138,10 @@ class _Writer:
             return items if type(value) is list else {"tuple": items}
         if type(value) is dict and all(isinstance(key, str) for key in value):
             return {"dict": {key: self.encode(item, f"{name}.{key}") for key, item in value.items()}}
-        if _home(value) is not None:
+        if name_of(value) is not None:
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
             encoded = {key: self.encode(item, f"{name}.{key}") for key, item in fields.items()}
-            return {"object": _home(value), "fields": encoded}
+            return {"object": name_of(value), "fields": encoded}
         raise self._refusal(value, name)
 
     def _array(self, value: Array, name: str) -> Any:
@@ -170,14 +159,6 @@ class _Writer:
             f"{self._whose} cannot be saved: {parameter}={text[:60]} is neither a number, text or array nor an object "
             f"of ewnmf's own; change it (set_params({parameter.partition('.')[0]}=...)), or use pickle."
         )
-
-
-def _home(value: Any) -> str | None:
-    """``module.Class`` of an object that may stand in a model file."""
-    for name, module in _MODULES.items():
-        if dataclasses.is_dataclass(value) and getattr(module, type(value).__name__, None) is type(value):
-            return f"{name}.{type(value).__name__}"
-    return None
 
 
 class _Reader:
@@ -221,8 +202,5 @@ class _Reader:
         return np.array(code["names"], dtype=object)
 
     def _object(self, code: dict[str, Any]) -> Any:
-        module, _, name = str(code["object"]).partition(".")
-        cls = getattr(_MODULES.get(module), name, None)
-        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise ValueError(f"an object of the class {code['object']!r} is not known")
+        cls = class_of(code["object"])
         return cls(**{key: self.decode(item) for key, item in code["fields"].items()})

@@ -23,7 +23,8 @@ from ewnmf.io.source import Unreadable, check_memory
 __all__ = ["FORMAT", "VERSION", "read_archive", "write_archive"]
 
 Array = NDArray[Any]
-FORMAT, VERSION = "ewnmf model", 1
+FORMAT, VERSION = "ewnmf model", 2
+"""Format 1 named objects by modules, format 2 by `ewnmf.registry`; both are read."""
 _DOCUMENT, _HASHES = "model.json", "sha256.txt"
 
 
