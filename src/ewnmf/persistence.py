@@ -23,6 +23,10 @@ __all__ = ["library_versions", "read_estimator", "write_estimator"]
 
 Array = NDArray[Any]
 _CALLBACKS, _ROUTING = "_skl_callbacks", "_metadata_request"
+_LARGEST_NUMBER = 32
+"""Bytes of a number of NumPy's, at the most."""
+_REPORTS = ("gamma_path_", "rank_path_")
+"""Attributes that tell of the search, where infinity and NaN have a meaning."""
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -41,6 +45,10 @@ def write_estimator(estimator: BaseEstimator, path: str | os.PathLike[str], note
     parameters = estimator.get_params(deep=False)
     skipped = {*parameters, _CALLBACKS, _ROUTING}
     fitted = {name: value for name, value in vars(estimator).items() if name not in skipped}
+    try:
+        _check_finite(fitted)
+    except ValueError as error:
+        raise ValueError(f"{type(estimator).__name__} cannot be saved: {error}; fit it anew.") from error
     document = {
         "class": type(estimator).__name__,
         "parameters": {name: writer.encode(value, f"parameters.{name}") for name, value in parameters.items()},
@@ -68,6 +76,7 @@ def read_estimator(
             setattr(estimator, name, reader.decode(value))
         _set_requests(estimator, document["requests"])
         _check_shapes(estimator)
+        _check_finite(vars(estimator))
         return estimator, dict(document["note"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
@@ -83,6 +92,19 @@ def _check_shapes(estimator: Any) -> None:
         components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
         if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
             raise ValueError(f"its components are no table of {shape[0]} x {shape[1]} numbers")
+
+
+def _check_finite(attributes: Mapping[str, Any]) -> None:
+    """Refuse NaN and infinity where codes are made of them; gamma alone may be infinite."""
+    facts = dataclasses.asdict(attributes["_facts"]) if dataclasses.is_dataclass(attributes.get("_facts")) else {}
+    fitted = {name: value for name, value in attributes.items() if name.endswith("_") or name.startswith("_")}
+    for name, value in {**fitted, **facts}.items():
+        number = isinstance(value, np.ndarray | np.floating | float)
+        if not number or name in _REPORTS or np.asarray(value).dtype.kind != "f":
+            continue
+        bad = np.isnan(value) if name == "gamma_" else ~np.isfinite(value)
+        if np.any(bad):
+            raise ValueError(f"{name} holds NaN or an infinite number")
 
 
 def _known_class(name: Any, classes: Mapping[str, type[BaseEstimator]]) -> type[BaseEstimator]:
@@ -194,6 +216,8 @@ class _Reader:
         dtype = np.dtype(code["scalar"])
         if dtype.kind not in "biufU":
             raise ValueError(f"a number of the type {dtype} is not known")
+        if dtype.itemsize > max(_LARGEST_NUMBER, 4 * len(str(code["value"]))):
+            raise ValueError(f"a value of the type {dtype} has {len(str(code['value']))} characters")
         return np.asarray(self.decode(code["value"]), dtype=dtype)[()]
 
     def _names(self, code: dict[str, Any]) -> Array:
