@@ -28,17 +28,18 @@ class Roles:
         self._file = name
         self._columns = list(columns)
         self._named = named
-        self._refuse_twins()
+        self._positions = self._without_twins()
         self.id = self._index("id", layout.id)
-        if layout.id is None and _INDEX in self._columns:
-            self.id = self._columns.index(_INDEX)
+        if layout.id is None:
+            self.id = self._positions.get(_INDEX)
         self.label = self._index("label", layout.label)
         if self.id is not None and self.id == self.label:
             raise Unreadable(f"{name}: id={layout.id!r} and label={layout.label!r} are the same column; name two.")
-        dropped = [self._index("drop", column) for column in layout.drop]
-        self.numbers = [j for j in range(len(columns)) if j not in (self.id, self.label, *dropped)]
+        aside = {self.id, self.label, *(self._index("drop", column) for column in layout.drop)}
+        self.numbers = [j for j in range(len(columns)) if j not in aside]
 
-    def _refuse_twins(self) -> None:
+    def _without_twins(self) -> dict[str, int]:
+        """The position of every column, refused where two have one name."""
         seen: dict[str, int] = {}
         for j, column in enumerate(self._columns):
             if column in seen:
@@ -47,13 +48,14 @@ class Roles:
                     "one of them, or say --no-header if the first row holds numbers."
                 )
             seen[column] = j
+        return seen
 
     def _index(self, parameter: str, column: str | None) -> int | None:
         """Position of a column given by its name, or by its number from 1."""
         if column is None:
             return None
-        if self._named and column in self._columns:
-            return self._columns.index(column)
+        if self._named and column in self._positions:
+            return self._positions[column]
         if column.isdecimal() and 1 <= int(column) <= len(self._columns):
             return int(column) - 1
         raise Unreadable(
@@ -66,7 +68,8 @@ def to_table(table: Any, roles: Roles, source: Source, kind: str, named: bool, f
     """The Arrow table as points x attributes."""
     n = table.num_rows
     chosen = [table.column(j) for j in roles.numbers]
-    names = [table.column_names[j] if named else None for j in roles.numbers]
+    all_names = table.column_names  # made anew whenever it is asked for
+    names = [all_names[j] if named else None for j in roles.numbers]
     for position, name, column in zip(roles.numbers, names, chosen, strict=True):
         if not _is_numeric(column.type):
             raise _no_numbers(source.name, repr(name) if named else str(position + 1), column, first_row)
