@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
 from ewnmf.io import KINDS, Layout, read_table, source
+from ewnmf.io.columns import Roles, to_table
+from ewnmf.io.images import SUFFIXES
 from ewnmf.io.source import available_memory
 from tests.fuzz_files import IMAGES, VALUES, write_valid
 
+DOCUMENTED = Path(__file__).parent.parent / "docs" / "command.md"
 TEXT = "name,a,b,kind\np,1,2,x\nq,3,,y\nr,5,6,x\n"
 
 
@@ -398,6 +401,76 @@ def test_a_matlab_file_that_crashes_its_reader(valid, monkeypatch):
 def test_a_symmetric_matrix_is_square(file):
     head = b"%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n2 1 1\n"
     refused(file(head, "t.mtx"), "is symmetric and 3 x 2, coordinate; write it as a general matrix")
+
+
+class Counted:
+    """An Arrow table, and how often it was asked for the names of its columns."""
+
+    def __init__(self, table: Any) -> None:
+        self._table, self.asked = table, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    @property
+    def column_names(self) -> list[str]:
+        self.asked += 1
+        return list(self._table.column_names)
+
+
+@pytest.mark.parametrize("width", [3, 3000])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_wide_table_is_asked_for_its_names_once(file, width, labelled):
+    names = [f"x{j}" for j in range(width)]
+    table = Counted(pa.table({name: [1.0, 2.0] for name in names}))
+    roles = Roles("t.csv", names, Layout(label="x1" if labelled else None))
+    found = to_table(table, roles, source.Source(file("x"), "t.csv"), "csv", named=True, first_row=2)
+    assert found.features == tuple(name for name in names if not (labelled and name == "x1"))
+    assert table.asked == 1
+
+
+def test_dropping_many_columns_looks_each_one_up_once():
+    class Name(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Name(f"x{j}") for j in range(2000)]
+    roles = Roles("t.csv", names, Layout(drop=tuple(f"x{j}" for j in range(0, 2000, 2))))
+    assert roles.numbers == list(range(1, 2000, 2))
+    assert Name.compared < 10 * len(names)
+
+
+def test_a_program_is_no_image(tmp_path, monkeypatch):
+    """Pillow looks at the content, and would hand PostScript to Ghostscript."""
+    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\n%%EOF\n")
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *_, **__: pytest.fail("Ghostscript was asked for"))
+    monkeypatch.setattr(EpsImagePlugin.EpsImageFile, "_open", lambda *_: pytest.fail("it was taken for PostScript"))
+    refused(tmp_path, "a.png cannot be read as an image (it is no BMP, GIF, JPEG, PNG, PPM, TIFF, WEBP, or damaged)")
+
+
+@pytest.mark.parametrize("form", ["ICO", "PCX", "TGA", "ICNS", "SGI", "PDF"])
+def test_other_formats_are_refused(tmp_path, form):
+    Image.fromarray(np.resize(IMAGES[0], (32, 32))).convert("RGB").save(tmp_path / "a.png", format=form)
+    refused(tmp_path, "a.png cannot be read as an image (it is no BMP")
+
+
+@pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix != ".pbm"])
+def test_every_documented_format_is_read(tmp_path, suffix):
+    Image.fromarray(IMAGES[0]).save(tmp_path / f"a{suffix}")
+    values = read_table(tmp_path).values
+    np.testing.assert_allclose(values, IMAGES[0].reshape(1, -1), atol=60)
+    assert suffix in DOCUMENTED.read_text(encoding="utf-8")
+
+
+def test_images_without_a_size_that_do_not_fit_into_memory(valid, monkeypatch):
+    monkeypatch.setattr(source, "available_memory", lambda: 1000)
+    refused(valid["images"], f"{valid['images']} needs about 1.92e-06 GB of memory, and 1e-06 GB are free")
+    monkeypatch.setattr(source, "available_memory", lambda: 100)
+    refused(valid["images"], "0.png needs about 3.84e-07 GB of memory")
 
 
 def test_an_encrypted_column_is_named_as_such(valid, monkeypatch):

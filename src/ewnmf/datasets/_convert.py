@@ -136,7 +136,7 @@ def _is_jpg(name: str) -> bool:
 
 def _grey(pil: Any, content: bytes, label: str) -> Array:
     try:
-        with pil.open(io.BytesIO(content)) as image:
+        with pil.open(io.BytesIO(content), formats=("JPEG",)) as image:
             return _resized(pil, image.convert("L"))
     except (OSError, SyntaxError, ValueError, pil.DecompressionBombError) as error:
         raise OSError(f"{label} is not a readable image ({error}); get the data set anew.") from error
