@@ -57,6 +57,7 @@ def convert_gtfd(path: Path) -> dict[str, Arrays]:
 def convert_tdt2(path: Path) -> dict[str, Arrays]:
     """``fea`` (9394 x 36771, counts of terms) and ``gnd`` of TDT2.mat; the counts fit into one byte."""
     raw = _variables(path)
+    raw["fea"].check_format(full_check=True)
     counts = sparse.csr_matrix(raw["fea"])
     counts.sort_indices()
     stored = {
