@@ -18,7 +18,7 @@ from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ewnmf.io import KINDS, Layout, read_table, source
+from ewnmf.io import KINDS, Layout, read_table, source, text
 from ewnmf.io.columns import Roles, to_table
 from ewnmf.io.images import SUFFIXES
 from ewnmf.io.source import available_memory
@@ -360,6 +360,26 @@ def test_a_file_of_100_gigabytes(tmp_path, monkeypatch):
         stream.truncate(100 * 10**9)
     monkeypatch.setattr(source, "available_memory", lambda: 8 * 10**9)
     refused(path, "large.csv needs about 100 GB of memory, and 8 GB are free; take a part of its rows")
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_cells_count_and_not_bytes(file, monkeypatch, zipped):
+    """A cell of two bytes in the file takes 24 in memory; a compressed one may take no byte at all."""
+    content = b"1," * 99 + b"1\n"
+    content = content * 5000 if zipped else content * 500
+    path = file(gzip.compress(content, mtime=0) if zipped else content, "t.csv.gz" if zipped else "t.csv")
+    free = 11 * 10**6 if zipped else 10**6
+    assert path.stat().st_size < free / 9
+    monkeypatch.setattr(source, "available_memory", lambda: free)
+    monkeypatch.setattr(text, "available_memory", lambda: free)
+    refused(path, f"{path} needs more than the {free / 1e9:.3g} GB of memory that are free, for its first")
+    monkeypatch.setattr(text, "available_memory", lambda: 2 * free)
+    assert read_table(path).values.shape == (5000 if zipped else 500, 100)
+
+
+def test_the_cells_of_a_small_file_are_not_counted(valid, monkeypatch):
+    monkeypatch.setattr(text, "_opened", lambda source: pytest.fail("it was read twice"))
+    text._check_unpacked(source.Source(valid["csv"], "t.csv"), ",")
 
 
 def test_the_memory_of_this_machine_is_known():
