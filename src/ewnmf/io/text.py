@@ -9,6 +9,7 @@ import re
 from typing import Any
 
 from ewnmf.io.columns import NULLS, Roles, to_table
+from ewnmf.io.formulas import unguarded
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable, available_memory, check_memory, import_extra
 from ewnmf.io.table import Table
@@ -36,11 +37,11 @@ def read_text(source: Source, layout: Layout, kind: str) -> Table:
     cells = next(csv.reader([first], delimiter=delimiter), [])
     header = _is_header(cells, layout) if layout.header is None else layout.header
     names = cells if header else [f"column {j + 1}" for j in range(len(cells))]
-    roles = Roles(source.name, names, layout, named=header)
+    roles = Roles(source.name, [unguarded(name) for name in names], layout, named=header)
     texts = [names[j] for j in (roles.id, roles.label) if j is not None]
     table = _read(source, layout, delimiter, None if header else names, texts)
     if header:
-        roles = Roles(source.name, table.column_names, layout)
+        roles = Roles(source.name, [unguarded(name) for name in table.column_names], layout)
     return to_table(table, roles, source, kind, named=header, first_row=2 if header else 1)
 
 

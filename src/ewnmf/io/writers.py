@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ewnmf.io.formulas import guarded
 from ewnmf.io.source import import_extra
 
 __all__ = ["RESULT_KINDS", "Result", "result_kind", "write_result"]
@@ -82,9 +83,10 @@ def _write_table(stream: Any, result: Result, kind: str) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    texts = [pa.array([str(text) for text in column], pa.string()) for column in result.texts.values()]
+    form = str if kind == "parquet" else guarded
+    texts = [pa.array([form(str(text)) for text in column], pa.string()) for column in result.texts.values()]
     numbers = [pa.array(np.ascontiguousarray(column)) for column in result.values.T]
-    table = pa.Table.from_arrays([*texts, *numbers], names=[*result.texts, *result.columns])
+    table = pa.Table.from_arrays([*texts, *numbers], names=[form(name) for name in (*result.texts, *result.columns)])
     if kind == "parquet":
         parquet.write_table(table, stream)
     else:
