@@ -73,9 +73,16 @@ def write_result(stream: IO[bytes], result: Result, kind: str, zipped: bool = Fa
     """
     with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) if zipped else nullcontext(stream) as target:
         if kind == "npy":
-            np.lib.format.write_array(target, np.ascontiguousarray(result.values), allow_pickle=False)
+            np.lib.format.write_array(_Plain(target), np.ascontiguousarray(result.values), allow_pickle=False)
         else:
             _write_table(target, result, kind)
+
+
+class _Plain:
+    """A stream that NumPy must `write` to, which tells why it fails; what NumPy itself writes into a file does not."""
+
+    def __init__(self, stream: Any) -> None:
+        self.write = stream.write
 
 
 def _write_table(stream: Any, result: Result, kind: str) -> None:
