@@ -6,6 +6,7 @@ import gzip
 import re
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ewnmf.io import matlab_child, read_table, source
+from ewnmf.io import Layout, matlab, matlab_child, read_table, source, sparse_parts
 
 RNG = np.random.default_rng(0)
 MATRIX = sparse.random(6, 8, 0.4, format="csr", random_state=0, dtype=np.float64)
@@ -157,8 +158,6 @@ def test_a_matlab_file_that_needs_more_memory_than_is_free(tmp_path, monkeypatch
     scipy_io.savemat(
         tmp_path / "t.mat", {"X": np.ones((3, 2)), "huge": np.zeros((1, 10**8), np.uint8)}, do_compression=True
     )
-    from ewnmf.io import Layout, matlab
-
     monkeypatch.setattr(matlab, "available_memory", lambda: 30 * 10**6)
     with pytest.raises(ValueError, match=r"t.mat needs more memory than is free"):
         read_table(tmp_path / "t.mat", Layout(variable="X", id="huge"))
@@ -203,3 +202,17 @@ def test_a_row_without_end_is_refused(tmp_path, head):
 
 def test_the_limit_of_the_matlab_reader_may_be_unknown():
     matlab_child._limit(None)
+
+
+@pytest.mark.parametrize("shape", [(4 * 10**6, 2), (2, 4 * 10**6)])
+def test_rows_without_entries_take_the_memory_that_is_stated(tmp_path, monkeypatch, shape):
+    """What reading allocates for them is below what is stated for them."""
+    np.savez(tmp_path / "t.npz", format=b"coo", shape=shape, data=[1.0], row=[0], col=[0])
+    stated: list[float] = []
+    monkeypatch.setattr(sparse_parts, "check_memory", lambda name, needed, remedy: stated.append(needed))
+    tracemalloc.start()
+    try:
+        read_table(tmp_path / "t.npz", Layout(transpose=shape[0] == 2))
+        assert tracemalloc.get_traced_memory()[1] < stated[0] < 50 * 10**6 * 4
+    finally:
+        tracemalloc.stop()

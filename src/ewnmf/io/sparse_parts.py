@@ -21,11 +21,14 @@ Array = NDArray[Any]
 Shape = tuple[int, int]
 _BYTES_OF_AN_ENTRY = 48
 """Number and two indices, as they are in the file and once more while they are put in order."""
+_BYTES_OF_A_LINE = 40
+"""Where a row begins (or a column, transposed), in the copies that converting and checking make."""
 
 
 def check_sparse_memory(name: str, shape: tuple[int, ...], entries: int) -> None:
     """Refuse a matrix that needs more memory than is free; a row or column without entries needs some, too."""
-    check_memory(name, 8.0 * (sum(shape) + 2) + _BYTES_OF_AN_ENTRY * float(entries), "take a part of its rows")
+    needed = float(_BYTES_OF_A_LINE) * (sum(shape) + 2) + float(_BYTES_OF_AN_ENTRY) * entries
+    check_memory(name, needed, "take a part of its rows")
 
 
 def sparse_from_parts(read: Callable[[str], Array], name: str) -> Any:
