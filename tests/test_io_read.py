@@ -364,7 +364,7 @@ def test_a_file_of_100_gigabytes(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("zipped", [False, True])
 def test_cells_count_and_not_bytes(file, monkeypatch, zipped):
-    """A cell of two bytes in the file takes 24 in memory; a compressed one may take no byte at all."""
+    """A cell of two bytes in the file takes 32 in memory; a compressed one may take no byte at all."""
     content = b"1," * 99 + b"1\n"
     content = content * 5000 if zipped else content * 500
     path = file(gzip.compress(content, mtime=0) if zipped else content, "t.csv.gz" if zipped else "t.csv")
