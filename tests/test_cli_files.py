@@ -347,40 +347,6 @@ def test_what_is_refused(valid, run, tmp_path, monkeypatch, arguments, message):
     assert sorted(Path().rglob("*")) == before
 
 
-def test_weights_that_do_not_fit_into_memory(run, tmp_path, monkeypatch):
-    path = tmp_path / "t.mtx"
-    rows = "".join(f"{i + 1} {2 * i + 1} 1\n" for i in range(200))
-    path.write_text(f"%%MatrixMarket matrix coordinate real general\n200 500 200\n{rows}")
-    monkeypatch.setattr(source, "available_memory", lambda: 1_200_000)
-    said = run("fit", path, *QUICK, "-o", tmp_path / "out", code=2)
-    assert f"A weight for every entry of {path} needs about 0.0016 GB" in said.err
-    assert "leave them out with --no-weights" in said.err
-    run("fit", path, *QUICK, "--no-weights", "--gamma", "inf", "-o", tmp_path / "out")
-    said = run("weights", tmp_path / "out", path, "-o", tmp_path / "result.csv", code=2)
-    assert f"The result for 200 points of {path} needs about 0.0016 GB of memory" in said.err
-
-
-@pytest.mark.parametrize(("sizes", "components"), [("2 300000000 1", 2), ("9 2 1", 10**9)])
-def test_factors_that_do_not_fit_into_memory(run, tmp_path, monkeypatch, sizes, components):
-    """A file of 70 bytes took all the memory that there is."""
-    path = tmp_path / "t.mtx"
-    path.write_text(f"%%MatrixMarket matrix coordinate real general\n{sizes}\n1 1 1\n")
-    monkeypatch.setattr(source, "available_memory", lambda: 20 * 10**9)
-    monkeypatch.setattr(ewnmf.EWNMF, "fit", lambda *_, **__: pytest.fail("it was fitted"))
-    said = run("fit", path, "-k", components, "-o", tmp_path / "out", code=2)
-    assert f"A fit of {components} components to" in said.err
-    assert "GB are free; choose fewer components, or take a part of its rows and columns." in said.err
-
-
-def test_entry_weights_that_do_not_fit_into_memory(valid, run, tmp_path, monkeypatch):
-    path = tmp_path / "w.mtx"
-    path.write_text("%%MatrixMarket matrix coordinate real general\n50000 50000 1\n1 1 1\n")
-    monkeypatch.setattr(source, "available_memory", lambda: 10**9)
-    arguments = ["--weighting", "fixed", "--entry-weights", path, "-o", tmp_path / "out"]
-    said = run("fit", valid["npy"], *QUICK, *arguments, code=2)
-    assert f"A number for every entry of {path} needs about 20 GB of memory, and 1 GB are free" in said.err
-
-
 @pytest.mark.parametrize(("module", "kind"), [("pyarrow", "csv"), ("pyarrow", "parquet"), ("PIL", "images")])
 def test_a_missing_library_is_named(valid, run, tmp_path, monkeypatch, module, kind):
     monkeypatch.setattr("ewnmf.io.source.find_spec", lambda name: None if name == module else find_spec(name))

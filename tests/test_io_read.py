@@ -13,18 +13,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from PIL import EpsImagePlugin, Image
 from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ewnmf.io import KINDS, Layout, read_table, source, text
+from ewnmf.io import Layout, read_table, source
 from ewnmf.io.columns import Roles, to_table
-from ewnmf.io.images import SUFFIXES
-from ewnmf.io.source import available_memory
-from tests.fuzz_files import IMAGES, VALUES, write_valid
+from tests.fuzz_files import VALUES, write_valid
 
-DOCUMENTED = Path(__file__).parent.parent / "docs" / "command.md"
 TEXT = "name,a,b,kind\np,1,2,x\nq,3,,y\nr,5,6,x\n"
 
 
@@ -66,13 +62,6 @@ def test_every_kind_gives_the_same_numbers(valid, kind):
     assert table.features == (tuple(f"x{j}" for j in range(6)) if names else None)
     assert (table.ids, table.labels, table.missing) == (None, None, 0)
     assert len(table.sha256) == 64
-
-
-def test_images_are_points_of_grey_values(valid):
-    table = read_table(valid["images"])
-    np.testing.assert_array_equal(table.values, IMAGES.reshape(5, -1))
-    assert texts(table.ids) == [f"{i}.png" for i in range(5)]
-    assert table.image_size == (6, 4)
 
 
 def test_names_labels_and_empty_cells(file):
@@ -195,26 +184,6 @@ def test_matrix_market_as_scipy_reads_it(tmp_path, symmetry, field):
 def test_a_dense_matrix_market_file(tmp_path):
     scipy_io.mmwrite(tmp_path / "t.mtx", VALUES)
     np.testing.assert_array_equal(read_table(tmp_path / "t.mtx").values, VALUES)
-
-
-def test_images_of_all_sorts(tmp_path):
-    deep = IMAGES[0].astype(np.uint16) * 200
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    Image.fromarray(deep).save(tmp_path / "one" / "deep.png")
-    Image.fromarray(np.stack([IMAGES[1]] * 3, axis=2)).save(tmp_path / "two" / "colour.bmp")
-    (tmp_path / "notes.txt").write_text("no image")
-    table = read_table(tmp_path, Layout(label="folder"))
-    np.testing.assert_array_equal(table.values, [deep.ravel(), IMAGES[1].ravel()])
-    assert texts(table.ids) == ["one/deep.png", "two/colour.bmp"]
-    assert texts(table.labels) == ["one", "two"]
-    assert read_table(tmp_path, Layout(size=(3, 2))).values.shape == (2, 6)
-
-
-def test_images_of_different_sizes(tmp_path):
-    Image.fromarray(IMAGES[0]).save(tmp_path / "a.png")
-    Image.fromarray(IMAGES[0].T.copy()).save(tmp_path / "b.png")
-    refused(tmp_path, "images of different sizes: a.png is 6x4, b.png is 4x6; bring them to one size with --size 6x4")
 
 
 @pytest.mark.parametrize(
@@ -342,51 +311,6 @@ def test_layouts_that_are_refused(layout, message):
         Layout(**layout)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "images"])
-def test_what_does_not_fit_into_memory_is_not_read(valid, monkeypatch, kind):
-    monkeypatch.setattr(source, "available_memory", lambda: 100)
-    refused(valid[kind], f"{valid[kind]} needs about")
-
-
-def test_images_that_do_not_fit_into_memory(valid, monkeypatch):
-    monkeypatch.setattr(source, "available_memory", lambda: 100)
-    refused(valid["images"], "of memory, and 1e-07 GB are free; choose a smaller --size", size=(100, 100))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows gives a file all the disk space of its size")
-def test_a_file_of_100_gigabytes(tmp_path, monkeypatch):
-    path = tmp_path / "large.csv"
-    with path.open("wb") as stream:
-        stream.truncate(100 * 10**9)
-    monkeypatch.setattr(source, "available_memory", lambda: 8 * 10**9)
-    refused(path, "large.csv needs about 100 GB of memory, and 8 GB are free; take a part of its rows")
-
-
-@pytest.mark.parametrize("zipped", [False, True])
-def test_cells_count_and_not_bytes(file, monkeypatch, zipped):
-    """A cell of two bytes in the file takes 32 in memory; a compressed one may take no byte at all."""
-    content = b"1," * 99 + b"1\n"
-    content = content * 5000 if zipped else content * 500
-    path = file(gzip.compress(content, mtime=0) if zipped else content, "t.csv.gz" if zipped else "t.csv")
-    free = 11 * 10**6 if zipped else 10**6
-    assert path.stat().st_size < free / 9
-    monkeypatch.setattr(source, "available_memory", lambda: free)
-    monkeypatch.setattr(text, "available_memory", lambda: free)
-    refused(path, f"{path} needs more than the {free / 1e9:.3g} GB of memory that are free, for its first")
-    monkeypatch.setattr(text, "available_memory", lambda: 2 * free)
-    assert read_table(path).values.shape == (5000 if zipped else 500, 100)
-
-
-def test_the_cells_of_a_small_file_are_not_counted(valid, monkeypatch):
-    monkeypatch.setattr(text, "_opened", lambda source: pytest.fail("it was read twice"))
-    text._check_unpacked(source.Source(valid["csv"], "t.csv"), ",")
-
-
-def test_the_memory_of_this_machine_is_known():
-    known = available_memory()
-    assert known is None or known > 10**6
-
-
 def test_a_negative_value_is_named(file):
     table = read_table(file("a,b\n1,2\n3,-1\n-4,-5\n"))
     message = "row 3, column 'b' holds -1, the first of 2 negative values in that column and 3 in the table"
@@ -462,35 +386,6 @@ def test_dropping_many_columns_looks_each_one_up_once():
     roles = Roles("t.csv", names, Layout(drop=tuple(f"x{j}" for j in range(0, 2000, 2))))
     assert roles.numbers == list(range(1, 2000, 2))
     assert Name.compared < 10 * len(names)
-
-
-def test_a_program_is_no_image(tmp_path, monkeypatch):
-    """Pillow looks at the content, and would hand PostScript to Ghostscript."""
-    (tmp_path / "a.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 4 4\n%%EndComments\n%%EOF\n")
-    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", lambda *_, **__: pytest.fail("Ghostscript was asked for"))
-    monkeypatch.setattr(EpsImagePlugin.EpsImageFile, "_open", lambda *_: pytest.fail("it was taken for PostScript"))
-    refused(tmp_path, "a.png cannot be read as an image (it is no BMP, GIF, JPEG, PNG, PPM, TIFF, WEBP, or damaged)")
-
-
-@pytest.mark.parametrize("form", ["ICO", "PCX", "TGA", "ICNS", "SGI", "PDF"])
-def test_other_formats_are_refused(tmp_path, form):
-    Image.fromarray(np.resize(IMAGES[0], (32, 32))).convert("RGB").save(tmp_path / "a.png", format=form)
-    refused(tmp_path, "a.png cannot be read as an image (it is no BMP")
-
-
-@pytest.mark.parametrize("suffix", [suffix for suffix in SUFFIXES if suffix != ".pbm"])
-def test_every_documented_format_is_read(tmp_path, suffix):
-    Image.fromarray(IMAGES[0]).save(tmp_path / f"a{suffix}")
-    values = read_table(tmp_path).values
-    np.testing.assert_allclose(values, IMAGES[0].reshape(1, -1), atol=60)
-    assert suffix in DOCUMENTED.read_text(encoding="utf-8")
-
-
-def test_images_without_a_size_that_do_not_fit_into_memory(valid, monkeypatch):
-    monkeypatch.setattr(source, "available_memory", lambda: 1000)
-    refused(valid["images"], f"{valid['images']} needs about 1.92e-06 GB of memory, and 1e-06 GB are free")
-    monkeypatch.setattr(source, "available_memory", lambda: 100)
-    refused(valid["images"], "0.png needs about 3.84e-07 GB of memory")
 
 
 def test_an_encrypted_column_is_named_as_such(valid, monkeypatch):
