@@ -22,6 +22,7 @@ from ewnmf.cli import estimator_options
 from ewnmf.datasets import scale_points
 from ewnmf.io import Layout, read_table, source
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
+from ewnmf.parameters import described
 from tests.fuzz_files import IMAGES, VALUES, write_valid
 
 QUICK = ["-k", "2", "--max-iter", "4", "--tol", "0", "--seed", "0"]
@@ -173,12 +174,28 @@ def test_every_parameter_is_an_option():
     options = estimator_options._options()
     for cls in estimator_options.MODELS.values():
         for name, parameter in inspect.signature(cls).parameters.items():
-            kind = next(known.kind for known in estimator_options.documented(cls) if known.name == name)
+            kind = next(known.kind for known in described(cls) if known.name == name)
             assert name in options or name in ("n_components", "verbose") or "array" in kind
             option = options.get(name)
             if option is not None and isinstance(option.type, click.Choice) and isinstance(parameter.default, str):
                 assert parameter.default in option.type.choices
     assert options["random_state"].opts == ["--seed", "--random-state"]
+
+
+@pytest.mark.parametrize("flags", [[], ["-OO"]])
+def test_options_do_not_depend_on_docstrings(flags):
+    command = [sys.executable, *flags, "-m", "ewnmf", "fit", "--help"]
+    text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+    for name, option in estimator_options._options().items():
+        assert f"{option.opts[-1]} " in text, name
+    assert " ".join(text.split()).count("Strength of the entropy term, in the unit of the loss") == 1
+
+
+def test_docstrings_have_every_parameter():
+    for cls in estimator_options.MODELS.values():
+        text = inspect.getdoc(cls) or ""
+        assert [known.name for known in described(cls) if f"\n{known.name} : {known.kind}\n" not in text] == []
+        assert {known.name for known in described(cls)} == set(inspect.signature(cls).parameters)
 
 
 def test_given_weights(valid, run, tmp_path):

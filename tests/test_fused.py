@@ -202,13 +202,3 @@ def test_without_numba_the_reference_serves_with_one_warning() -> None:
     X = np.random.default_rng(0).random((30, 8))
     mine = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=30).objective
     assert float.fromhex(objective) == pytest.approx(mine, rel=1e-12)
-
-
-def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    from numba.core.caching import CompileResultCacheImpl
-
-    from ewnmf._rows import can_cache
-
-    assert can_cache()
-    monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
-    assert not can_cache()

@@ -8,12 +8,13 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from ewnmf._compiling import entry
 from ewnmf._rows import ENTRY, ROW, dot, judge_row, losses_of_row, pull_row, scale_by, scale_row, sum_of_row, weigh_row
 
 __all__ = ["look_at_stored", "measure_rows", "pull_rows", "weigh_rows"]
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
     """Entropy weights ``A``, their pulls (where `neg` is not empty) and every row's ``J*``, ``E`` and loss."""
     real = A.dtype.type
@@ -30,7 +31,7 @@ def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
             pull_row(loss, X[j], Y[j], A[j], neg[j], Y[j], small, limit, tiny)
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def measure_rows(X, Y, A, loss, limits, L):
     """``sum A d`` of every row under given weights."""
     real = Y.dtype.type
@@ -41,7 +42,7 @@ def measure_rows(X, Y, A, loss, limits, L):
         L[j] = dot(A[j], d) if A.size > 0 else sum_of_row(d)
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def pull_rows(X, Y, A, loss, limits, neg):
     """``A * neg`` and, for the Euclidean loss, ``A * pos`` in place of ``Y``; without `neg` only the latter."""
     real = Y.dtype.type
@@ -65,7 +66,7 @@ def _whole_loss(data, indices, at, n, code, W, loss, limits, x, y, d):
     return sum_of_row(d)
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def look_at_stored(stored, codes, W, nearly_fitted, loss, limits, neg, costs):
     """``neg`` at the stored entries, and every row's loss in `costs`, which come with its loss against zeros.
 

@@ -66,18 +66,9 @@ class NearZeroAlpha(NamedTuple):
     alpha: float
 
 
-def can_cache() -> bool:
-    """Whether Numba finds a folder for its machine code; without one every process compiles anew."""
-    try:
-        njit(cache=True)(can_cache)
-    except RuntimeError:
-        return False
-    return True
-
-
-ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True, "cache": can_cache()}
-"""For what Python calls: its machine code, with all that it calls, is kept on disk."""
-ROW: dict[str, Any] = {**ENTRY, "cache": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True}
+"""For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
+ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """For what only compiled code calls."""
 _SUM: dict[str, Any] = {**ROW, "fastmath": {*SAFE, "reassoc"}}
 

@@ -13,6 +13,7 @@ from numba import njit
 from numba.extending import overload
 
 from ewnmf._blas import add_transposed_product, product, product_with_transposed
+from ewnmf._compiling import entry
 from ewnmf._rows import (
     ENTRY,
     ROW,
@@ -221,7 +222,7 @@ def _scale_codes(codes, factors, scaled):
             scaled[r, k] = factors[r] * codes[r, k]
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, seen):
     """T, H, and the sums under that T."""
     A, Y, NP, O, scaled, rows, factors = buffers
@@ -241,7 +242,7 @@ def sweep_codes_first(gemm, given, P, how, codes, Wt, bounds, buffers, new, S, s
         add_transposed_product(gemm, scaled[: bottom - top], NP[: bottom - top], S)
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def sweep_components_first(
     gemm, before, given, P, how_before, how, codes, Wt_before, Wt, bounds, buffers, new, S, seen, room
 ):
@@ -280,7 +281,7 @@ def _still_going(E, last, going, tol):
     return any_going
 
 
-@njit(**ENTRY)
+@entry(**ENTRY)
 def encode(gemm, first, given, P, how, Wt, bounds, buffers, limits, codes, seen):
     """Codes for a fixed basis, in place: each point until its ``E`` falls by at most `tol` of itself.
 

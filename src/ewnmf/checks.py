@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_array
 from ewnmf.gamma import GammaWish
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.tables import plain_array
 from ewnmf.weights import Entropy
 
 __all__ = [
@@ -34,6 +35,10 @@ __all__ = [
 ]
 
 Array = NDArray[Any]
+
+
+def _array(name: str, value: object, **how: Any) -> Any:
+    return check_array(plain_array(name, value), ensure_all_finite=False, input_name=name, **how)
 
 
 def check_count(parameter: str, value: object, least: int = 1) -> int:
@@ -174,7 +179,7 @@ def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
         raise ValueError(
             f"weights= was given, but weighting={problem.weighting.name!r} does not use it; use weighting='fixed'."
         )
-    A: Array = check_array(weights, dtype=X.dtype, ensure_all_finite=False, input_name="weights")
+    A: Array = _array("weights", weights, dtype=X.dtype)
     if A.shape != X.shape:
         raise ValueError(f"weights has shape {A.shape}, but X has shape {X.shape}; give one weight for every entry.")
     if not np.isfinite(A).all():
@@ -194,7 +199,7 @@ def check_mask(mask: object, shape: tuple[int, int]) -> Array | None:
     """True (or 1) where an entry was observed; None where all were."""
     if mask is None:
         return None
-    found: Array = check_array(mask, dtype=None, ensure_all_finite=False, input_name="mask")
+    found: Array = _array("mask", mask, dtype=None)
     if found.shape != shape:
         raise ValueError(f"mask has shape {found.shape}, but X has shape {shape}; give one value for every entry.")
     if found.dtype != bool and not np.isin(found, (0, 1)).all():
@@ -209,7 +214,7 @@ def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | N
         return None
     if isinstance(value, Real):
         value = np.full(length, value)
-    found: Array = check_array(value, dtype=dtype, ensure_2d=False, ensure_all_finite=False, input_name=name)
+    found: Array = _array(name, value, dtype=dtype, ensure_2d=False)
     if found.shape != (length,):
         what = "point" if name == "sample_weight" else "attribute"
         raise ValueError(
@@ -226,7 +231,7 @@ def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | N
 
 def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:
     """A start factor of that shape, copied, nonnegative unless `signed`."""
-    F: Array = check_array(start, dtype=dtype, ensure_all_finite=False, input_name=name, copy=True, order="C")
+    F: Array = _array(name, start, dtype=dtype, copy=True, order="C")
     if F.shape != shape:
         raise ValueError(f"{name} has shape {F.shape}, but {shape} is needed.")
     if not np.isfinite(F).all():
@@ -247,9 +252,7 @@ def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) ->
     why = problem.model.refuses_fixed()
     if why is not None:
         raise ValueError(f"fixed_components was given, but {why}.")
-    F: Array = check_array(
-        fixed, dtype=X.dtype, ensure_all_finite=False, ensure_min_samples=0, input_name="fixed_components", copy=True
-    )
+    F: Array = _array("fixed_components", fixed, dtype=X.dtype, ensure_min_samples=0, copy=True)
     if F.shape[1] != X.shape[1]:
         raise ValueError(
             f"fixed_components has {F.shape[1]} columns, but X has {X.shape[1]} features; give one for each."

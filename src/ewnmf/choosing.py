@@ -9,7 +9,6 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
-from threadpoolctl import threadpool_limits
 
 from ewnmf.gamma import GammaWish, rounding
 from ewnmf.holdout import SHARE, hold_out, losses_at, trimmed_mean
@@ -19,6 +18,7 @@ from ewnmf.points import Points
 from ewnmf.problem import Problem
 from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Solution
+from ewnmf.threads import single_threaded_blas
 from ewnmf.updates.rule import Factors
 from ewnmf.weights import Entropy
 
@@ -227,14 +227,14 @@ class _Neighbours:
         if count < 2 or rows.size < NEEDED:
             return None
         some = points.take(rows)
-        with threadpool_limits(1):
+        with single_threaded_blas(openmp=True):
             graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.settings.n_jobs)
             return cls(trials, rows, tuple(graphs))
 
     def score(self, fit: Solution) -> float:
         """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""
         codes, components = fit.factors.H.T[self.rows], fit.factors.W.T
-        with threadpool_limits(1):
+        with single_threaded_blas(openmp=True):
             groups = partitions(codes, components, self.graphs[0].count)
             return float(np.mean([graph.smooth_share(labels) for graph in self.graphs for labels in groups]))
 

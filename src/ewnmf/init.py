@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy.sparse import diags_array, issparse
 __all__ = ["INITS", "nndsvd", "point_numbers", "uniform"]
 
 Array = NDArray[Any]
+Bits = NDArray[np.uint64]
 
 INITS = ("random", "nndsvd", "nndsvda", "nndsvdar")
 
@@ -22,42 +24,90 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
 
 
 _GOLDEN = 0.3819660112501051
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK_ENTRIES = 1 << 15
 
 
 def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np.float64]:
     """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
 
     Equal points get equal numbers, wherever they stand and however they are stored, and in whatever unit: they are made
-    of the values as shares of the point's largest one, to six digits.
+    of the values as shares of the point's largest one, to six digits. Every share but zero gives two numbers of 64
+    bits, mixed of it and of its attribute; their sums over the attributes are the state that `count` are drawn from.
     """
+    seeds = np.frombuffer(hashlib.blake2b(key, digest_size=32).digest(), "<u8").astype(np.uint64)
+    columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
+    steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
     numbers = np.empty((X.shape[0], count))
-    for i, (places, values) in enumerate(_nonzeros(X, P)):
-        content = hashlib.blake2b(places.astype("<i8").tobytes(), key=key)
-        largest = np.abs(values).max(initial=0) or 1
-        # No quotient of whole numbers lies on the border between two steps.
-        shares = np.floor(values.astype(np.float64) / largest * 2**20 + _GOLDEN)
-        content.update(shares.astype("<i8").tobytes())
-        stream = hashlib.shake_128(content.digest()).digest(8 * count)
-        numbers[i] = (np.frombuffer(stream, "<u8") >> 11) * 2.0**-53
+    for rows in _row_blocks(X, count):
+        hidden = None if P is None else ~(P[rows] > 0)
+        sums = (_sums_of_stored if issparse(X) else _sums)(X[rows], hidden, columns, seeds[1])
+        first, second = (_mix(lane + seed) for lane, seed in zip(sums, seeds[2:], strict=True))
+        stream = _mix(first[:, None] + steps) ^ second[:, None]
+        np.multiply(stream >> np.uint64(11), 2.0**-53, out=numbers[rows])
     return numbers
 
 
-def _nonzeros(X: Any, P: Array | None) -> Any:
-    """Where the observed entries of each point are not zero, and what they are."""
-    for i in range(X.shape[0]):
+def _row_blocks(X: Any, count: int) -> Iterator[slice]:
+    """Consecutive points, so many at a time that neither their entries nor their numbers take much memory."""
+    n, m = X.shape
+    at, most = 0, max(1, _BLOCK_ENTRIES // max(count, 1 if issparse(X) else m))
+    while at < n:
+        end = min(at + most, n)
         if issparse(X):
-            row = slice(X.indptr[i], X.indptr[i + 1])
-            order = np.argsort(X.indices[row])
-            places, values = X.indices[row][order], X.data[row][order]
-            stored = values != 0
-            places, values = places[stored], values[stored]
-        else:
-            places = np.flatnonzero(X[i])
-            values = X[i, places]
-        if P is not None:
-            seen = P[i, places] > 0
-            places, values = places[seen], values[seen]
-        yield places, values
+            end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + _BLOCK_ENTRIES, "right")) - 1))
+        yield slice(at, end)
+        at = end
+
+
+def _mix(bits: Bits) -> Bits:
+    """SplitMix64's finaliser, in place: every bit of the answer depends on every bit given."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None)):
+        bits ^= bits >> np.uint64(shift)
+        if factor is not None:
+            bits *= np.uint64(factor)
+    return bits
+
+
+def _sums(X: Array, hidden: Array | None, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """The sums of the mixed shares of every point."""
+    values = X.astype(np.float64)
+    if hidden is not None:
+        values[hidden] = 0
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+    first, second = _lanes(values, np.where(largest > 0, largest, 1)[:, None], columns, seed)
+    return first.sum(axis=1), second.sum(axis=1)
+
+
+def _sums_of_stored(X: Any, hidden: Array | None, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """The same of sparse points, by the stored entries alone."""
+    values, lengths = X.data.astype(np.float64), np.diff(X.indptr)
+    if hidden is not None:
+        values[hidden[np.repeat(np.arange(X.shape[0]), lengths), X.indices]] = 0
+    filled = lengths > 0
+    starts = X.indptr[:-1][filled]
+    largest = np.maximum.reduceat(np.abs(values), starts) if starts.size else values
+    lanes = _lanes(values, np.repeat(np.where(largest > 0, largest, 1), lengths[filled]), columns[X.indices], seed)
+    sums = np.zeros((2, X.shape[0]), dtype=np.uint64)
+    for total, lane in zip(sums, lanes, strict=True):
+        if starts.size:
+            total[filled] = np.add.reduceat(lane, starts)
+    return sums[0], sums[1]
+
+
+def _lanes(values: Array, largest: Array, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """Two mixed numbers for every value and its attribute, 0 where its share is."""
+    values /= largest
+    values *= 2**20
+    # No quotient of whole numbers lies on the border between two steps.
+    values += _GOLDEN
+    shares = np.floor(values, out=values).astype(np.int64).view(np.uint64)
+    counts = shares != 0
+    first = _mix(shares * _STEP + columns)
+    first *= counts
+    second = _mix(first + seed)
+    second *= counts
+    return first, second
 
 
 def nndsvd(

@@ -1,4 +1,4 @@
-"""Tables of pandas and polars: numbers in every column, or a sentence that names the column."""
+"""Arrays, masked ones and those of other libraries, and tables with numbers in every column; else a sentence."""
 
 from __future__ import annotations
 
@@ -7,15 +7,22 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["numeric_table"]
+__all__ = ["numeric_table", "plain_array"]
+
+_NOT_YET = {
+    "dask": "Dask collection; ewnmf does not work on its blocks yet, so give X.compute() if that fits into memory",
+    "zarr": "Zarr array; ewnmf does not read it block by block yet, so give X[:] if that fits into memory",
+}
+"""What NumPy would silently load as a whole."""
 
 
 def numeric_table(X: Any) -> Any:
-    """A data frame with floats in every column, NaN where a cell is empty; anything else as it is.
+    """A data frame with floats in every column, NaN where a cell is empty; anything else as `plain_array` has it.
 
     Integer, boolean and decimal columns become floats. Text, categories, dates and the like are refused, and so is an
     array or list with text that is no number, or a list of rows of different lengths.
     """
+    X = plain_array("X", X, missing=True)
     kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
     if kind == "polars.LazyFrame":
         raise TypeError("X is a polars LazyFrame, and its values are needed; give X.collect().")
@@ -26,6 +33,48 @@ def numeric_table(X: Any) -> Any:
     if isinstance(X, np.ndarray | list | tuple):
         _refuse_text(X)
     return X
+
+
+def plain_array(name: str, X: Any, *, missing: bool = False) -> Any:
+    """An array of NumPy where `X` is an array; NaN where it is masked if values may be `missing`, else that is refused.
+
+    Arrays of other libraries are taken over where NumPy can read them. Dask and Zarr are refused.
+    """
+    for kind in type(X).__mro__:
+        library = kind.__module__.partition(".")[0].removesuffix("_expr")
+        if library in _NOT_YET:
+            raise TypeError(f"{name} is a {_NOT_YET[library].replace('X', name)}.")
+    if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) and row.ndim for row in X):
+        X = np.ma.array([np.ma.getdata(row) for row in X], mask=[np.ma.getmaskarray(row) for row in X])
+    if isinstance(X, np.ma.MaskedArray):
+        return _of_masked(name, X, missing)
+    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray | np.generic):
+        return _of_another_library(name, X)
+    return X
+
+
+def _of_masked(name: str, X: Any, missing: bool) -> Any:
+    values, masked = np.ma.getdata(X), np.ma.getmaskarray(X)
+    if not masked.any():
+        return values
+    if not missing:
+        raise ValueError(f"{name} is masked in {int(masked.sum())} of its values; give numbers for all of them.")
+    if values.dtype.kind != "c":
+        kind = {"f": values.dtype, "O": object, "S": object, "U": object}.get(values.dtype.kind, np.float64)
+        values = values.astype(kind)
+        values[masked] = np.nan
+    return values
+
+
+def _of_another_library(name: str, X: Any) -> Any:
+    """The values of an array that follows the array API standard."""
+    try:
+        return np.asarray(X) if hasattr(X, "__array__") else np.from_dlpack(X)
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        kind = f"{type(X).__module__}.{type(X).__name__}"
+        raise TypeError(
+            f"{name} is a {kind}, whose values NumPy cannot read ({error}); move it to the CPU, or give a NumPy array."
+        ) from error
 
 
 def _refuse_text(X: Any) -> None:

@@ -2,59 +2,169 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from numbers import Integral
+from types import FrameType
+from typing import Any, NamedTuple, TypeVar
 
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["BlasLimiter", "Workers", "count_workers", "single_threaded_blas"]
+__all__ = ["Limiter", "Workers", "count_workers", "single_threaded_blas"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
-class BlasLimiter:
-    """Holds every BLAS of the process to one thread while somebody is inside.
+class _Pool(NamedTuple):
+    """Libraries that are limited together, for the whole process (None) or for what one thread of it calls."""
 
-    threadpoolctl acts on the whole process, so overlapping runs share one limit: the first one in sets it, the
-    last one out restores what was found.
+    api: str
+    thread: int | None
+
+    def has(self, library: Any) -> bool:
+        return bool(library.user_api == self.api) and _by_thread(library) == (self.thread is not None)
+
+
+def _by_thread(library: Any) -> bool:
+    """Whether a limit holds for the calling thread alone."""
+    with_openmp = getattr(library, "threading_layer", None) == "openmp"
+    return library.user_api == "openmp" or (with_openmp and hasattr(library, "_real_set_num_threads"))
+
+
+def _set_threads(library: Any, threads: int) -> None:
+    """Limit a library; threadpoolctl would not do it for any thread but the first that asked."""
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(threads)
+
+
+@dataclass(frozen=True, eq=False)
+class _Entry:
+    """Somebody who is inside: which thread, by which function, and what is limited for it."""
+
+    thread: int
+    frame: FrameType
+    pools: tuple[_Pool, ...]
+
+    def left_behind(self) -> bool:
+        """Whether it belongs to this thread, but its function has ended: an interrupt kept it from leaving."""
+        frame: FrameType | None = sys._getframe()
+        if self.thread != threading.get_ident():
+            return False
+        while frame is not None:
+            if frame is self.frame:
+                return False
+            frame = frame.f_back
+        return True
+
+
+class Limiter:
+    """Holds every BLAS of the process to one thread while somebody is inside, and OpenMP for whom asks for it.
+
+    threadpoolctl acts on the whole process, so overlapping runs share one limit: the first one in sets it, the last
+    one out restores what was found. A `KeyboardInterrupt` may come between any two instructions. So what was found is
+    kept before anything is changed and until all is restored, whoever leaves says so twice, and who could not is found
+    by the next one in or out.
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._inside: list[_Entry] = []
+        self._found: dict[_Pool, list[tuple[Any, int]]] = {}
+        self._limited: set[_Pool] = set()
         self._controller: Any = None
-        self._limit: Any = None
-        self._inside = 0
+        self._n_modules = 0
 
     @contextmanager
-    def __call__(self) -> Iterator[None]:
-        self._enter()
+    def __call__(self, *, openmp: bool = False) -> Iterator[None]:
+        """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too."""
+        thread = threading.get_ident()
+        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))
+        entry, left = _Entry(thread, sys._getframe(2), pools if openmp else pools[:2]), False
         try:
-            yield
+            try:
+                self._enter(entry)
+                yield
+            finally:
+                left = self._leave(entry)
         finally:
-            self._leave()
+            if not left:
+                self._leave(entry)
 
-    def _enter(self) -> None:
+    def _enter(self, entry: _Entry) -> None:
         with self._lock:
-            if self._inside == 0:
-                if self._controller is None:
-                    self._controller = ThreadpoolController()
-                self._limit = self._controller.limit(limits=1, user_api="blas")
-            self._inside += 1
+            self._inside = [*(other for other in self._inside if not other.left_behind()), entry]
+            for pool in entry.pools:
+                if pool not in self._limited:
+                    self._limit(pool)
 
-    def _leave(self) -> None:
+    def _leave(self, entry: _Entry) -> bool:
         with self._lock:
-            self._inside -= 1
-            if self._inside == 0:
-                limit, self._limit = self._limit, None
-                limit.restore_original_limits()
+            self._inside = [other for other in self._inside if other is not entry and not other.left_behind()]
+            self._restore()
+        return True
+
+    def _limit(self, pool: _Pool) -> None:
+        if pool not in self._found:
+            libraries = [library for library in self._libraries() if pool.has(library)]
+            self._found[pool] = [(library, library.num_threads) for library in libraries]
+        for library, _ in self._found[pool]:
+            _set_threads(library, 1)
+        self._limited.add(pool)
+
+    def _restore(self) -> None:
+        """Give every pool that nobody needs limited the threads that were found, unless it is another thread's."""
+        needed = {pool for entry in self._inside for pool in entry.pools}
+        for pool in reversed(tuple(self._found)):
+            if pool not in needed and pool.thread in (None, threading.get_ident()):
+                self._limited.discard(pool)
+                for library, threads in self._found.get(pool, ()):
+                    _set_threads(library, threads)
+                self._found.pop(pool, None)
+
+    def this_thread(self) -> None:
+        """Hold what this thread calls to one thread for good, where limits are a thread's own."""
+        for library in self._libraries():
+            if _by_thread(library):
+                _set_threads(library, 1)
+
+    def _libraries(self) -> list[Any]:
+        """The libraries with threads of their own; looked for again when an import may have loaded one."""
+        if self._controller is None or self._n_modules != len(sys.modules):
+            n_modules = len(sys.modules)
+            self._controller = ThreadpoolController()
+            self._n_modules = n_modules
+        libraries: list[Any] = self._controller.lib_controllers
+        return libraries
+
+    def before_fork(self) -> None:
+        """Let nobody change limits while the process forks."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Go on."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Forget the threads that are not there any more, and restore the limits that were theirs."""
+        self._lock = threading.RLock()
+        self._inside = [entry for entry in self._inside if entry.thread == threading.get_ident()]
+        self._restore()
 
 
-single_threaded_blas = BlasLimiter()
+single_threaded_blas = Limiter()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=single_threaded_blas.before_fork,
+        after_in_parent=single_threaded_blas.after_fork_in_parent,
+        after_in_child=single_threaded_blas.after_fork_in_child,
+    )
 
 
 def count_workers(n_jobs: object) -> int:
@@ -62,11 +172,12 @@ def count_workers(n_jobs: object) -> int:
     if n_jobs is None:
         backend, _ = joblib.parallel.get_active_backend()
         return 1 if getattr(backend, "nesting_level", 0) else int(joblib.cpu_count())
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral) or n_jobs == 0:
         raise ValueError(
             f"n_jobs={n_jobs!r} is not a number of threads; give a positive integer, -1 for all cores, or None."
         )
-    return n_jobs if n_jobs > 0 else max(1, int(joblib.cpu_count()) + 1 + n_jobs)
+    wanted = int(n_jobs)
+    return wanted if wanted > 0 else max(1, int(joblib.cpu_count()) + 1 + wanted)
 
 
 class Workers:
@@ -90,5 +201,6 @@ class Workers:
         if self.n_workers == 1 or len(todo) < 2:
             return map(work, todo)
         if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.n_workers, thread_name_prefix="ewnmf")
+            start = single_threaded_blas.this_thread
+            self._pool = ThreadPoolExecutor(self.n_workers, thread_name_prefix="ewnmf", initializer=start)
         return self._pool.map(work, todo)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
 from ewnmf import estimators
+from ewnmf.parameters import Parameter, described
 
 __all__ = ["MODELS", "build_estimator", "estimator_options"]
 
@@ -25,14 +26,6 @@ _ELSEWHERE = ("n_components", "verbose")
 _ALIASES = {"random_state": ["--seed"]}
 _NO_FILES = "custom"
 """A start that can only be handed over in Python."""
-
-
-class Parameter(NamedTuple):
-    """A constructor's parameter as its docstring describes it."""
-
-    name: str
-    kind: str
-    help: str
 
 
 class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -66,16 +59,8 @@ class CountOr(click.IntRange):
         return value if value == self.word else super().convert(value, param, ctx)
 
 
-def documented(cls: type) -> list[Parameter]:
-    """The section "Parameters" of a class's docstring."""
-    text = inspect.getdoc(cls) or ""
-    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", text, flags=re.M | re.S)
-    found = re.findall(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", section[1] if section else "", flags=re.M)
-    return [Parameter(name, kind, _plain(help_)) for name, kind, help_ in found]
-
-
 def _plain(text: str) -> str:
-    return re.sub(r"[`\"]", "", " ".join(text.split()))
+    return re.sub(r"[`\"]", "", text)
 
 
 def _type(parameter: Parameter) -> Any:
@@ -95,9 +80,9 @@ def _type(parameter: Parameter) -> Any:
 def _options() -> dict[str, click.Option]:
     """An option for every parameter of every class."""
     options: dict[str, click.Option] = {}
-    accepted = {name: [parameter.name for parameter in documented(cls)] for name, cls in MODELS.items()}
+    accepted = {name: [parameter.name for parameter in described(cls)] for name, cls in MODELS.items()}
     for cls in MODELS.values():
-        for parameter in documented(cls):
+        for parameter in described(cls):
             type_ = _type(parameter)
             if parameter.name in (*_ELSEWHERE, *options) or type_ is None:
                 continue
@@ -108,7 +93,7 @@ def _options() -> dict[str, click.Option]:
                 [parameter.name, *_ALIASES.get(parameter.name, []), flag],
                 type=type_,
                 metavar=type_.name if isinstance(type_, NumberOr) else None,
-                help=f"{parameter.help}{only}{_default(parameter)}",
+                help=f"{_plain(parameter.help)}{only}{_default(parameter)}",
             )
     return options
 

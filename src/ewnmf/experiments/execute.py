@@ -11,13 +11,13 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
-from threadpoolctl import threadpool_limits
 
 from ewnmf.experiments.data import Sample, sample
 from ewnmf.experiments.spec import STATISTICS, Spec
 from ewnmf.factorization import Factorization, factorize
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
 from ewnmf.models import Model, Orthogonal
+from ewnmf.threads import single_threaded_blas
 
 __all__ = ["clustering", "course", "execute", "statistics", "unit_codes", "weights_of_damage"]
 
@@ -42,7 +42,7 @@ def execute(spec: Spec, home: str | None = None) -> tuple[Figures, dict[str, Arr
 
     BLAS and OpenMP have one thread: sums are then added in one order, and the figures are the same in every process.
     """
-    with threadpool_limits(1):
+    with single_threaded_blas(openmp=True):
         given = sample(spec, home)
         if spec.method == STATISTICS:
             return statistics(given), {}

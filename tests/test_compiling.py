@@ -1,0 +1,216 @@
+"""Compiled code: never older than its sources, and Ctrl-C is not lost while it is made."""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ewnmf
+
+numba = pytest.importorskip("numba")
+
+from ewnmf import _compiling  # noqa: E402
+
+SOURCE = Path(ewnmf.__file__).parent
+MEASURE = """
+import numpy as np
+from ewnmf import _passes, _rows
+E = np.empty(2)
+X, Y, A = np.full((2, 3), 5.0), np.full((2, 3), 3.0), np.ones((2, 3))
+_passes.measure_rows(X, Y, A, _rows.Euclidean(0.0), (1e-300, 354.0, 1e-90, 1e-150, 0.99), E)
+print(*E)
+"""
+INTERRUPTED = f"""
+import os, signal, threading
+import numpy, ewnmf._passes
+threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+try:
+{textwrap.indent(MEASURE, "    ")}
+except KeyboardInterrupt:
+    print("interrupted")
+"""
+
+
+def _run(program: str, package: Path, **environment: str) -> str:
+    given = {**os.environ, "PYTHONPATH": str(package.parent), **environment}
+    answer = subprocess.run(
+        [sys.executable, "-c", program], env=given, capture_output=True, text=True, timeout=120, check=True
+    )
+    return answer.stdout.strip()
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    """A copy of the package."""
+    copy = tmp_path / "lib" / "ewnmf"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+def _kept(folder: Path) -> set[str]:
+    return {path.name for path in folder.rglob("*.nb[ic]")}
+
+
+def test_an_edit_of_inlined_code_is_seen(package: Path) -> None:
+    folder = package / "__pycache__"
+    assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "12.0 12.0"
+    first = _kept(folder)
+    assert len(first) == 2
+    rows = package / "_rows.py"
+    rows.write_text(rows.read_text().replace("    return e * e\n", "    return 9 * e * e\n"))
+    (folder / "_other.entry-1.py311.nbi").touch()
+    assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "108.0 108.0"
+    second = _kept(folder)
+    assert not second & first
+    assert len(second) == 3
+
+
+def test_the_folder_is_numbas(package: Path, tmp_path: Path) -> None:
+    program = (
+        MEASURE + "print(len(_passes.measure_rows.stats.cache_hits), len(_passes.measure_rows.stats.cache_misses))"
+    )
+    for hits in ("0 1", "1 0"):
+        assert _run(program, package, NUMBA_CACHE_DIR=str(tmp_path / "cache")).splitlines() == ["12.0 12.0", hits]
+        assert len(_kept(tmp_path / "cache")) == 2
+    assert not _kept(package)
+
+
+def test_the_fingerprint_knows_every_source_of_compiled_code() -> None:
+    """All modules that import Numba, and what those import of this package."""
+    imports = {path.stem: _imported(path) for path in SOURCE.glob("*.py")}
+    compiled = {name for name, modules in imports.items() if {"numba", "llvmlite"} & modules} - {"_fused"}
+    reached = {module.removeprefix("ewnmf.") for name in compiled for module in imports[name] if "ewnmf." in module}
+    assert compiled | reached == set(_compiling.SOURCES)
+
+
+def _imported(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {node.module or "", (node.module or "").partition(".")[0]}
+    return found
+
+
+@pytest.mark.parametrize("name", _compiling.SOURCES)
+def test_every_source_changes_the_fingerprint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for other in _compiling.SOURCES:
+        shutil.copy(SOURCE / f"{other}.py", tmp_path)
+    monkeypatch.setattr(_compiling, "files", lambda package: tmp_path)
+    before = _compiling.fingerprint.__wrapped__()
+    assert before == _compiling.fingerprint()
+    with (tmp_path / f"{name}.py").open("a") as file:
+        file.write("\n")
+    assert _compiling.fingerprint.__wrapped__() != before
+
+
+def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.core.caching.CompileResultCacheImpl._locator_classes", [])
+    assert _twice()(2.0) == 4.0
+
+
+def test_no_sources_are_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(_compiling, "files", lambda package: tmp_path)
+    monkeypatch.setattr(_compiling, "fingerprint", _compiling.fingerprint.__wrapped__)
+    assert _twice()(2.0) == 4.0
+
+
+def test_a_full_disk_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*given: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", fail)
+    assert _twice()(2.0) == 4.0
+
+
+@pytest.fixture(autouse=True)
+def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "numba"))
+
+
+def _twice() -> Any:
+    @_compiling.entry(error_model="numpy")
+    def twice(x: float) -> float:
+        return 2 * x
+
+    return twice
+
+
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    found = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, found)
+
+
+@pytest.mark.usefixtures("ctrl_c")
+class TestInterrupts:
+    def test_a_swallowed_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As when LLVM calls back: an exception cannot leave a function that C calls."""
+        compiler: Any = numba.core.dispatcher._FunctionCompiler
+        compile_, times = compiler.compile, list[int]()
+
+        def interrupted(*given: Any) -> Any:
+            ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))()
+            times.append(1)
+            return compile_(*given)
+
+        monkeypatch.setattr(compiler, "compile", interrupted)
+        twice = _twice()
+        with pytest.raises(KeyboardInterrupt):
+            twice(2.0)
+        assert times
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert twice(2.0) == 4.0
+
+    def test_the_second_does_not_wait(self) -> None:
+        done = []
+
+        def work() -> None:
+            with _compiling.interrupts_wait():
+                for number in range(3):
+                    signal.raise_signal(signal.SIGINT)
+                    done.append(number)
+
+        with pytest.raises(KeyboardInterrupt):
+            work()
+        assert done == [0]
+
+    def test_with_an_error(self) -> None:
+        def fail() -> None:
+            with _compiling.interrupts_wait():
+                signal.raise_signal(signal.SIGINT)
+                raise RuntimeError("object not compiled")
+
+        with pytest.raises(KeyboardInterrupt):
+            fail()
+
+    def test_in_another_thread_and_where_they_are_ignored(self) -> None:
+        def enter() -> None:
+            with _compiling.interrupts_wait():
+                seen.append(signal.getsignal(signal.SIGINT))
+
+        seen: list[Any] = []
+        thread = threading.Thread(target=enter)
+        thread.start()
+        thread.join()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        enter()
+        assert seen == [signal.default_int_handler, signal.SIG_IGN]
+
+    @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal to itself")
+    def test_a_real_one(self, tmp_path: Path) -> None:
+        assert _run(INTERRUPTED, SOURCE, NUMBA_CACHE_DIR=str(tmp_path)) == "interrupted"
