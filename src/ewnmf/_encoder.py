@@ -18,6 +18,7 @@ from ewnmf.persistence import write_estimator
 from ewnmf.points import Points, read_points
 from ewnmf.problem import Problem
 from ewnmf.tables import numeric_table
+from ewnmf.unit import times
 from ewnmf.updates.rule import Facts
 
 __all__ = ["FLOATS", "Encoder"]
@@ -47,7 +48,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
         )
         X = X.astype(self.components_.dtype, copy=False)
-        weighed["feature_weight"] = self._feature_weight
+        weighed |= {"feature_weight": self._feature_weight, "unit": self._facts.unit}
         points = read_points(X, self._fitted_problem, type(self).__name__, **weighed)
         if not self._facts.signed and points.X.min() < 0 and self._fitted_problem.model.has_combinations:
             raise ValueError(
@@ -64,10 +65,11 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             for rows in (whole, ~whole):
                 codes[rows] = self._codes(points.take(rows))
             return codes
-        data = (points.without_priors() if whole.all() else points).data
+        unit = self._facts.unit
+        data = (points.without_priors() if whole.all() else points).times(unit).data
         return encode(
-            self._fitted_problem,
-            self.components_.T,
+            self._fitted_problem.times(unit),
+            times(self.components_.T, unit),
             replace(data, s=None),
             replace(self._facts, priors=data.P is not None),
             tiny=self._tiny,
@@ -133,7 +135,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         points = self._read(X, weights=weights, mask=mask)
         seen = points.take(points.seen)
-        problem, W, data = self._fitted_problem, self.components_.T, seen.data
+        unit = self._facts.unit
+        problem, W, data = self._fitted_problem.times(unit), times(self.components_.T, unit), seen.times(unit).data
         H = self._codes(seen).T if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
         return spread(weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T, points.seen)
 
@@ -189,8 +192,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
         points = points.take(points.counted)
-        loss = self._fitted_problem.loss
-        return -trimmed_mean(*held_out_losses(points, self._codes, self.components_, loss, self._tiny))
+        loss, unit = self._fitted_problem.loss, self._facts.unit
+        found = held_out_losses(points.times(unit), self._codes, times(self.components_, unit), loss, self._tiny)
+        return -trimmed_mean(*found) / self._fitted_problem.cost(unit)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.

@@ -31,6 +31,7 @@ from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Iteration, Solution
 from ewnmf.starts import Starts, start_by_point
 from ewnmf.tables import numeric_table
+from ewnmf.unit import Unit, times
 from ewnmf.weights import Entropy, Weighting
 
 __all__ = ["Factorizer"]
@@ -164,7 +165,9 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         counted = points.take(points.counted)
         points.warn("the codes of the mean point", "components of 0", stacklevel=5)
-        starts = starts.take(points.counted)
+        unit = Unit.of(problem, counted)
+        problem, wish, counted = unit.problem, unit.wish(wish), counted.times(unit.value)
+        starts, fixed = starts.take(points.counted).times(unit.value), times(fixed, unit.value)
         self._learn_facts(counted, problem)
         tasks = FitTasks(self, X, n_init, settings.max_iter)
         random = check_random_state(self.random_state)
@@ -175,10 +178,10 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 rng = np.random.default_rng(seed)
                 start = start_by_point(problem, counted, n_components, self.init, starts, rng)
                 watching = tasks.start(self._attributes_at)
-                watched = replace(settings, callbacks=[*settings.callbacks, *watching])
+                watched = replace(settings, callbacks=unit.watching([*settings.callbacks, *watching]))
                 if best is None:
                     solution = settle(problem, counted, start, watched, wish, fixed=fixed)
-                    self.gamma_path_ = solution.path
+                    self.gamma_path_ = unit.back(solution).path
                 else:
                     solution = run(problem, counted, start, watched, fixed=fixed)
                 tasks.end_start()
@@ -186,11 +189,12 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 if best is None or solution.excess < best.excess:
                     best = solution
         except Interrupted as interrupt:
-            last = interrupt.solution
-            self._keep(last if best is None or last.excess < best.excess else best, points.counted)
+            last = interrupt.solution = unit.back(interrupt.solution)
+            kept = None if best is None else unit.back(best)
+            self._keep(last if kept is None or last.excess < kept.excess else kept, points.counted)
             raise
         assert best is not None
-        self._keep(best, points.counted)
+        self._keep(unit.back(best), points.counted)
         tasks.end({})
         self._warn(best)
 
@@ -213,12 +217,14 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 "init='custom' has the n_components of its start factors, so that there is nothing to choose; use "
                 "another init, or give n_components."
             )
+        counted = points.take(points.counted)
+        unit = Unit.of(problem, counted)
         return Trials.of(
-            problem,
-            points.take(points.counted),
+            unit.problem,
+            counted.times(unit.value),
             int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
             settings=self._settings(),
-            wish=wish,
+            wish=unit.wish(wish),
             init=self.init,
             n_init=checks.check_count("n_init", self.n_init),
             fixed=self.fixed_components,
@@ -238,11 +244,11 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         return trials.settled(found).path(found)
 
     def _learn_facts(self, points: Points, problem: Problem) -> None:
-        """Keep what the codes of new points need to know of the data."""
+        """Keep what the codes of new points need to know of the data, in the unit of the fit."""
         data = points.data
         self._facts = replace(data.facts(problem), gram=None)
         self._tiny = data.tiny
-        self._mean_point = points.mean()
+        self._mean_point = times(points.mean(), 1 / points.unit)
         given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
         self._feature_weight = None if given is None else given.copy()
 

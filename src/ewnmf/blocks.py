@@ -54,6 +54,8 @@ class Dense:
     silent: int = 0
     mean_prior: float | None = None
     """The mean prior weight with silent attributes, where those have priors."""
+    unit: float = 1.0
+    """What ``X`` was multiplied by."""
 
     @property
     def n_points(self) -> int:
@@ -86,6 +88,7 @@ class Dense:
             priors=self.P is not None,
             mean_weight=self.mean_weight(problem),
             gram=self.gram,
+            unit=self.unit,
         )
 
     def mean_weight(self, problem: Problem) -> float:
@@ -216,6 +219,6 @@ class Stored(Sparse):
         return Block(points, None, None if self.s is None else self.s[cut], self.silent)
 
 
-def storage(X: Any, P: Array | None = None, s: Array | None = None) -> Dense:
+def storage(X: Any, P: Array | None = None, s: Array | None = None, unit: float = 1.0) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
-    return Sparse(X.tocsc(), P, s) if issparse(X) else Dense(X, P, s)
+    return Sparse(X.tocsc(), P, s, unit=unit) if issparse(X) else Dense(X, P, s, unit=unit)

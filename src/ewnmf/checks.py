@@ -25,6 +25,7 @@ __all__ = [
     "check_grid",
     "check_mask",
     "check_n_components",
+    "check_reach",
     "check_share",
     "check_start",
     "check_strength",
@@ -138,10 +139,32 @@ def check_grid(relative: Any, gammas: Any) -> GammaWish:
 
 _LARGEST = 0.33
 """Three values up to this power of the largest number can be multiplied, and the products summed."""
+_REACH = {64: 2.0**430, 32: 2.0**100}
+"""Up to these, and down to their inverses, data can be brought to about one, and results back: squares in double
+precision, factors in that of the data."""
 
 
-def check_values(X: Array, problem: Problem, whom: str) -> None:
-    """Finite data, of the signs that the problem can take."""
+def _limit(X: Array, problem: Problem, unit: float | None) -> float:
+    """The largest value that is taken by a fit, or by a model fitted on data that was multiplied by `unit`."""
+    limits = np.finfo(X.dtype)
+    if unit is None and problem.has_unit:
+        return _REACH[limits.bits]
+    taken: float = float(limits.max) ** _LARGEST / (unit or 1.0)
+    return taken
+
+
+def check_reach(scale: float, dtype: Any) -> None:
+    """Refuse data of that largest value whose results would vanish."""
+    least = 1 / _REACH[np.finfo(dtype).bits]
+    if scale < least:
+        raise ValueError(
+            f"X has values of at most {scale:.3g}, whose products vanish in {dtype}; multiply X by a constant so that "
+            f"the largest is above {least:.1g}."
+        )
+
+
+def check_values(X: Array, problem: Problem, whom: str, unit: float | None = None) -> None:
+    """Finite data, of the signs that the problem can take, not too large; `unit` is that of a fitted model."""
     lowest = float(X.min())
     if not math.isfinite(lowest) or not math.isfinite(float(X.max())):
         values = X.data if issparse(X) else X
@@ -149,7 +172,7 @@ def check_values(X: Array, problem: Problem, whom: str) -> None:
             f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
             "NaN where they are missing."
         )
-    largest, limit = max(-lowest, float(X.max())), float(np.finfo(X.dtype).max) ** _LARGEST
+    largest, limit = max(-lowest, float(X.max())), _limit(X, problem, unit)
     if largest > limit:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose products overflow {X.dtype}; divide X by a constant so that they "

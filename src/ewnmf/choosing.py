@@ -105,7 +105,7 @@ def settle(
     plain = trials.at(math.inf)
     scale = plain.loss / trials.points.data.mass
     n = trials.points.X.shape[0]
-    if not _rounding(problem, trials.points) < scale < math.inf:
+    if not _rounding(problem, trials.points, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
     elif wish.times is not None:
         return run(problem.at(Entropy(wish.times * scale)), points, start, settings, fixed=fixed)
@@ -123,9 +123,9 @@ def settle(
     return run(problem.at(Entropy(path.gamma)), points, start, settings, fixed=fixed)._replace(path=path)
 
 
-def _rounding(problem: Problem, points: Points) -> float:
+def _rounding(problem: Problem, points: Points, n_components: int) -> float:
     data = points.data
-    return rounding(problem.loss, data.scale, data.X.dtype)
+    return rounding(problem.loss, data.scale, data.X.dtype, n_components)
 
 
 def _walk(judge: _Judge, plain: Solution, scale: float, wish: GammaWish) -> tuple[GammaPath, Solution]:

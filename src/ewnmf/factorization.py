@@ -21,6 +21,7 @@ from ewnmf.running import Settings
 from ewnmf.solver import Callback, Interrupted, Solution
 from ewnmf.starts import Starts, draw_start
 from ewnmf.tables import numeric_table
+from ewnmf.unit import Unit, times
 from ewnmf.weights import Entropy, Weighting
 
 __all__ = ["Factorization", "factorize", "spread"]
@@ -78,9 +79,10 @@ class Factorization:
         With the entropy weighting every row sums to one (Eq. (18)), but for points without an observed entry.
         """
         seen = self._points.seen
-        data = replace(self._points.take(seen).data, s=None)
-        H, W = self.codes[seen].T, self.components.T
-        A = weights_of(self.problem, W, H, data, tiny=data.tiny, facts=data.facts(self.problem)).T
+        unit = Unit.of(self.problem, self._points.take(self._points.counted))
+        data = replace(self._points.take(seen).times(unit.value).data, s=None)
+        H, W = self.codes[seen].T, times(self.components.T, unit.value)
+        A = weights_of(unit.problem, W, H, data, tiny=data.tiny, facts=data.facts(unit.problem)).T
         return spread(A, seen)
 
     @classmethod
@@ -208,9 +210,15 @@ def factorize(
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
-    start = draw_start(problem, counted.X, K, starts.take(points.counted), np.random.default_rng(rng))
+    unit = Unit.of(problem, counted)
+    counted, starts = counted.times(unit.value), starts.take(points.counted).times(unit.value)
+    settings = replace(settings, callbacks=unit.watching(settings.callbacks))
+    rng = np.random.default_rng(rng)
+    start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P)
+    held = times(held, unit.value)
     try:
-        return Factorization.of(settle(problem, counted, start, settings, wish, fixed=held), points)
+        solution = settle(unit.problem, counted, start, settings, unit.wish(wish), fixed=held)
+        return Factorization.of(unit.back(solution), points)
     except Interrupted as interrupt:
-        interrupt.solution = Factorization.of(interrupt.solution, points)
+        interrupt.solution = Factorization.of(unit.back(interrupt.solution), points)
         raise

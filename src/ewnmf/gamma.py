@@ -41,12 +41,15 @@ class GammaWish:
         return cls(times=times) if 0 < times < math.inf else None
 
 
-def rounding(loss: Loss, scale: float, dtype: np.dtype) -> float:
-    """Mean losses up to this, on data of that largest value and dtype, are rounding."""
+def rounding(loss: Loss, scale: float, dtype: np.dtype, n_components: int) -> float:
+    """Mean losses up to this, on data of that largest value and dtype, are rounding.
+
+    Sums of K products have K times that of one, and losses are squares near a fit.
+    """
     if loss.degree is None:
         return 0.0
     with np.errstate(over="ignore"):
-        return float(16 * np.finfo(dtype).eps ** 2 * np.float64(scale) ** loss.degree)
+        return float(16 * (n_components * np.finfo(dtype).eps) ** 2 * np.float64(scale) ** loss.degree)
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,9 @@ class SelfTuning:
     every: int = 5
 
     @classmethod
-    def for_run(cls, loss: Loss, scale: float, dtype: np.dtype, max_iter: int) -> SelfTuning:
-        """The tuner of a run of `max_iter` iterations on data of that largest value and dtype."""
-        return cls(until=max(1, min(150, max_iter // 2)), rounding=rounding(loss, scale, dtype))
+    def for_run(cls, max_iter: int, rounding: float) -> SelfTuning:
+        """The tuner of a run of `max_iter` iterations where mean losses up to `rounding` are none."""
+        return cls(until=max(1, min(150, max_iter // 2)), rounding=rounding)
 
     def propose(self, iteration: int, mean_loss: float) -> float | None:
         """The new gamma after `iteration`, or None between estimates."""

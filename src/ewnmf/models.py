@@ -51,6 +51,10 @@ class Model:
         """Why attributes cannot have weights and what to do instead, where that is so."""
         return None
 
+    def remembers_start(self, n_components: int, n_points: int, weighted: bool) -> bool:
+        """Whether the size of the first components matters: then they are drawn in that of the data."""
+        return False
+
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The update rule for this loss and weighting."""
         raise NotImplementedError
@@ -137,6 +141,10 @@ class Semi(Model):
     def takes_negative(self, loss: Loss) -> bool:
         """Always."""
         return True
+
+    def remembers_start(self, n_components: int, n_points: int, weighted: bool) -> bool:
+        """By the proximal ridge, and where there are fewer points than components."""
+        return weighted or n_components > n_points
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules without weights, row systems with them."""

@@ -32,11 +32,23 @@ class Points:
     s: Array | None = None
     empty_attributes: int = 0
     """How many attributes were never observed."""
+    unit: float = 1.0
+    """What ``X`` was multiplied by, see `ewnmf.unit`."""
 
     @property
     def data(self) -> Dense:
         """The same for the core, points as columns."""
-        return storage(self.X.T, None if self.P is None else self.P.T, self.s)
+        return storage(self.X.T, None if self.P is None else self.P.T, self.s, self.unit)
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute value of positive prior weight, and 1 where all are 0."""
+        if self.P is None:
+            return self.data.scale
+        seen = self.P > 0
+        if issparse(self.X):
+            return replace(self, X=self.X.multiply(seen).tocsr(), P=None).data.scale
+        return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
 
     @cached_property
     def seen(self) -> Array:
@@ -79,7 +91,13 @@ class Points:
         if rows.dtype == bool and rows.all():
             return self
         P, s = (None if part is None or (part[rows] == 1).all() else part[rows] for part in (self.P, self.s))
-        return Points(self.X[rows], P, s)
+        return Points(self.X[rows], P, s, unit=self.unit)
+
+    def times(self, unit: float) -> Points:
+        """The same multiplied by `unit` and no longer by what it was; itself where that is nothing new."""
+        if unit == self.unit:
+            return self
+        return replace(self, X=self.X * self.X.dtype.type(unit / self.unit), unit=unit)
 
     def mean(self) -> Array:
         """The mean of every attribute (m) over what was observed of it, and 0 where nothing was."""
@@ -114,11 +132,12 @@ def read_points(
     mask: Any = None,
     sample_weight: Any = None,
     feature_weight: Any = None,
+    unit: float | None = None,
 ) -> Points:
     """The points of ``X`` (n x m, floats), refused where the problem cannot take them.
 
     NaN is a missing value, and so is every entry where `mask` is False. ``X`` is copied only if there is one, or if it
-    is sparse with entries stored in parts, which are summed.
+    is sparse with entries stored in parts, which are summed. `unit` is that of a fitted model.
     """
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
@@ -127,7 +146,7 @@ def read_points(
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)
         X = _filled(X, hidden, problem.loss.needs_positive)
-    checks.check_values(X, problem, whom)
+    checks.check_values(X, problem, whom, unit)
     A = checks.check_weights(weights, X, problem)
     s = checks.check_vector("sample_weight", sample_weight, X.shape[0], X.dtype)
     f = checks.check_vector("feature_weight", feature_weight, X.shape[1], X.dtype)

@@ -39,6 +39,20 @@ class Problem:
         return replace(self, weighting=weighting)
 
     @property
+    def has_unit(self) -> bool:
+        """Whether ``c * X`` has the solution of ``X``, but for its unit, under a weighting that is known."""
+        return self.loss.degree is not None and self.weighting.times(1.0) is not None
+
+    def cost(self, unit: float) -> float:
+        """What losses are multiplied by where the data is by `unit`."""
+        return 1.0 if unit == 1 or self.loss.degree is None else unit**self.loss.degree
+
+    def times(self, unit: float) -> Problem:
+        """The problem that data multiplied by `unit` has in place of this one; penalties take it from `Facts`."""
+        weighting = self.weighting if unit == 1 else self.weighting.times(self.cost(unit))
+        return self if weighting is None or weighting is self.weighting else self.at(weighting)
+
+    @property
     def takes_negative(self) -> bool:
         """Whether the data may be negative."""
         return self.model.takes_negative(self.loss)

@@ -21,6 +21,7 @@ from ewnmf.problem import Problem
 from ewnmf.running import Settings, run
 from ewnmf.solver import Interrupted, Solution
 from ewnmf.starts import Starts, start_by_point
+from ewnmf.unit import times
 from ewnmf.weights import Entropy
 
 __all__ = ["RankPath", "Trials", "check_candidates", "search", "usual_candidates"]
@@ -129,7 +130,7 @@ class Trials:
         fit = plain._fit(K, 0)
         data = plain.points.data
         scale = fit.loss / plain._seen(0).data.mass
-        if scale <= rounding(self.problem.loss, data.scale, data.X.dtype):
+        if scale <= rounding(self.problem.loss, data.scale, data.X.dtype, K):
             return plain
         tried = [self._at(times * scale) for times in MULTIPLES]
         losses = [_CLEARLY * plain._judged(fit, 0), *(trials._judged(trials._fit(K, 0), 0) for trials in tried)]
@@ -150,7 +151,8 @@ class Trials:
 
     def scores(self, n_components: int) -> list[float]:
         """Minus the trimmed mean loss of what is hidden, for every repeat."""
-        return [-self._judged(self._fit(n_components, turn), turn) for turn in range(len(self.hidden))]
+        cost = self.problem.cost(self.points.unit)
+        return [-self._judged(self._fit(n_components, turn), turn) / cost for turn in range(len(self.hidden))]
 
     def path(self, candidates: Iterable[int], known: RankPath | None = None) -> RankPath:
         """The candidates' scores, together with those that are known."""
@@ -174,7 +176,7 @@ class Trials:
     def _fit(self, n_components: int, repeat: int) -> Solution:
         """The best of `n_init` starts on what is not hidden; the first settles gamma."""
         problem, seen, answers = self.problem, self._seen(repeat), []
-        fixed = checks.check_fixed(self.fixed, n_components, seen.X, problem)
+        fixed = times(checks.check_fixed(self.fixed, n_components, seen.X, problem), seen.unit)
         rng = np.random.default_rng([self.seed, repeat])
         for turn in range(self.n_init):
             start = start_by_point(problem, seen, n_components, self.init, Starts(), rng)

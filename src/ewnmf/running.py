@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf import checks
-from ewnmf.gamma import SelfTuning
+from ewnmf.gamma import SelfTuning, rounding
 from ewnmf.models import NMF
 from ewnmf.naming import unknown_name
 from ewnmf.points import Points
@@ -61,7 +61,8 @@ def run(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
             "updates of model='nmf' can be extrapolated. Use solver='mu'."
         )
-    tuner = SelfTuning.for_run(problem.loss, data.scale, data.X.dtype, settings.max_iter) if tune else None
+    least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
+    tuner = SelfTuning.for_run(settings.max_iter, least) if tune else None
     heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]

@@ -51,19 +51,35 @@ class Starts:
             }
         )
 
+    def times(self, unit: float) -> Starts:
+        """The same for data multiplied by `unit`, as components are."""
+        if unit == 1 or self.components is None:
+            return self
+        return replace(self, components=self.components * self.components.dtype.type(unit))
+
     def take(self, rows: Array) -> Starts:
         """The same for the points where `rows` is True."""
         points = {name: getattr(self, name) for name in ("codes", "combinations")}
         return replace(self, **{name: part[rows] for name, part in points.items() if part is not None})
 
 
-def draw_start(problem: Problem, X: Array, n_components: int, starts: Starts, rng: np.random.Generator) -> Factors:
-    """The start in the paper's orientation: what `starts` gives, the rest uniform, as the paper draws it."""
+def draw_start(
+    problem: Problem,
+    X: Array,
+    n_components: int,
+    starts: Starts,
+    rng: np.random.Generator,
+    P: Array | None = None,
+) -> Factors:
+    """The start in the paper's orientation: what `starts` gives, the rest uniform, as the paper draws it.
+
+    `P` (n x m) are the prior weights of the entries.
+    """
     codes, components, combinations = starts.codes, starts.components, starts.combinations
     basis_known = (combinations if problem.model.has_combinations else components) is not None
     if codes is None or not basis_known:
         drawn = uniform((n_components, X.shape[1]), rng, X.dtype)
-        components = drawn if components is None else components
+        components = _sized(drawn, problem, Points(X, P)) if components is None else components
         drawn = uniform((X.shape[0], n_components), rng, X.dtype)
         codes = drawn if codes is None else codes
     if not problem.model.has_combinations:
@@ -71,6 +87,15 @@ def draw_start(problem: Problem, X: Array, n_components: int, starts: Starts, rn
     if combinations is None:
         combinations = uniform(codes.shape, rng, X.dtype)
     return Factors((), codes.T, np.ascontiguousarray(combinations))
+
+
+def _sized(components: Array, problem: Problem, points: Points) -> Array:
+    """Components of the size of the data's largest value, where their size matters."""
+    weighted = problem.weighting.weighted or points.P is not None
+    if not problem.model.remembers_start(len(components), points.X.shape[0], weighted):
+        return components
+    sized: Array = components * components.dtype.type(points.scale)
+    return sized
 
 
 def start_by_point(
@@ -84,8 +109,8 @@ def start_by_point(
         raise unknown_name("init", init, [*INITS, "custom"])
     X, K, has_combinations = points.X, n_components, problem.model.has_combinations
     if starts.codes is not None:
-        return draw_start(problem, X, K, starts, rng)
-    components = uniform((K, X.shape[1]), rng, X.dtype)
+        return draw_start(problem, X, K, starts, rng, points.P)
+    components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points)
     numbers = point_numbers(X, points.P, 2 * K, rng.bytes(32))
     codes, combinations = (numbers[:, part] + 0.1 for part in (slice(K), slice(K, None)))
     if init != "random":

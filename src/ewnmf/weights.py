@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -71,6 +71,10 @@ class Weighting:
         """The weighting of the very first round."""
         return self
 
+    def times(self, factor: float) -> Weighting | None:
+        """The weighting that gives the same weights for losses multiplied by `factor`; None where that is not known."""
+        return None
+
 
 @dataclass(frozen=True)
 class Uniform(Weighting):
@@ -79,6 +83,10 @@ class Uniform(Weighting):
     name: ClassVar[str] = "none"
     weighted: ClassVar[bool] = False
 
+    def times(self, factor: float) -> Uniform:
+        """The same."""
+        return self
+
 
 @dataclass(frozen=True)
 class Fixed(Weighting):
@@ -86,6 +94,10 @@ class Fixed(Weighting):
 
     name: ClassVar[str] = "fixed"
     takes_weights: ClassVar[bool] = True
+
+    def times(self, factor: float) -> Fixed:
+        """The same."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -125,6 +137,13 @@ class Entropy(Weighting):
         else:
             T = (P / (np.sum(P, axis=0, dtype=np.float64) + silent)).astype(X.dtype, copy=False)
         return T if s is None else T * s
+
+    def times(self, factor: float) -> Entropy:
+        """gamma multiplied by `factor`, but neither to 0 nor to infinity, which mean something else."""
+        if not 0 < self.gamma < math.inf:
+            return self
+        limits = np.finfo(np.float64)
+        return replace(self, gamma=min(max(self.gamma * factor, float(limits.tiny)), float(limits.max)))
 
     def start(self) -> Entropy:
         """Uniform weights, which is ``gamma = inf``."""

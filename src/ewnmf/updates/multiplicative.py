@@ -63,8 +63,9 @@ class Penalised(Multiplicative):
         super().__init__(loss, facts)
         unit = 2 / loss.err_factor * facts.mean_weight
         codes, basis = unit * alpha_codes * facts.n_attributes, unit * alpha_components * facts.mass
-        self.on_codes = Penalty(l1_ratio * codes, (1 - l1_ratio) * codes)
-        self.on_basis = Penalty(l1_ratio * basis, (1 - l1_ratio) * basis)
+        units = facts.penalty_units(loss)
+        self.on_codes = Penalty(units[0] * l1_ratio * codes, units[1] * (1 - l1_ratio) * codes)
+        self.on_basis = Penalty(units[2] * l1_ratio * basis, units[3] * (1 - l1_ratio) * basis)
 
     def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
         one = np.ones((), H.dtype) if block.s is None else block.s

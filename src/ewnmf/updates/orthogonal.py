@@ -138,8 +138,10 @@ class Soft(Multiplicative):
 
     def __init__(self, loss: Loss, facts: Facts, *, mu: float, lam: float, of: str) -> None:
         super().__init__(loss, facts)
-        self.mu, self.lam = mu * facts.mean_weight, lam * facts.mean_weight
         self.of_codes = of == "codes"
+        _, on_codes, _, on_basis = facts.penalty_units(loss)
+        units = (on_codes, on_basis) if self.of_codes else (on_basis, on_codes)
+        self.mu, self.lam = (unit * facts.mean_weight * given for unit, given in zip(units, (mu, lam), strict=True))
 
     def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
         pull = weighed(self.mu * _others(H, 0) if self.of_codes else self.lam * H, block.s)

@@ -84,6 +84,18 @@ class Facts:
     """Gives ``X'X`` (N x N)."""
     stored: bool = False
     """Whether stored entries are so few that only they are looked at, where that can be."""
+    unit: float = 1.0
+    """What the data was multiplied by, and the basis with it; a penalty is meant for what they were before."""
+
+    def penalty_units(self, loss: Loss) -> tuple[float, float, float, float]:
+        """What penalties are to be multiplied by, for the cost to be ``unit^degree`` times the one that is meant.
+
+        Those on codes, linear and quadratic, then those on the basis.
+        """
+        if self.unit == 1 or loss.degree is None:
+            return 1.0, 1.0, 1.0, 1.0
+        codes, linear, square = (self.unit ** (loss.degree - power) for power in (0, 1, 2))
+        return codes, codes, linear, square
 
 
 def product(left: Array, right: Array) -> Array:

@@ -80,7 +80,8 @@ class SemiWeighted(Rule):
     """Weighted Semi-NMF: one ``K x K`` system for every attribute, with a proximal ridge.
 
     ``(H diag(A_i) H' + rho_i I) w = H(A_i * x_i) + rho_i w_old`` with ``rho_i = ridge * trace(H diag(A_i) H') / K``:
-    relative to the system itself, so that it keeps its meaning under every scale of data and weights.
+    relative to the system itself, so that it keeps its meaning under every scale of data and weights. Sums are in
+    double precision: the systems have conditions of up to ``K / ridge``.
     """
 
     needs_pulls = False
@@ -95,27 +96,57 @@ class SemiWeighted(Rule):
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``(A*X)H'`` (M x K) and the upper triangles of ``H diag(A_i) H'`` (M x K(K+1)/2)."""
+        A, H = (part.astype(np.float64, copy=False) for part in (terms.A, H))
         k, l = np.triu_indices(H.shape[0])
-        return product(terms.A * block.X, H.T), product(terms.A, (H[k] * H[l]).T)
+        return product(A * block.X, H.T), product(A, (H[k] * H[l]).T)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
-        """Exact minimisers of the weighted squares plus the proximal term, row by row."""
-        W, (XH, triangles), held = basis[0], stats, self.facts.fixed
-        n_free = W.shape[1] - held
-        if n_free == 0:
+        """Exact minimisers of the weighted squares plus the proximal term, as corrections of the old rows."""
+        W, (XH, triangles), held = basis[0].astype(np.float64), stats, self.facts.fixed
+        if held == W.shape[1]:
             return basis
         k, l = np.triu_indices(W.shape[1])
         systems = np.empty((W.shape[0], W.shape[1], W.shape[1]))
         systems[:, k, l] = systems[:, l, k] = triangles
-        right = XH[:, held:] - np.einsum("ikl,il->ik", systems[:, held:, :held], W[:, :held]) if held else XH
-        systems = systems[:, held:, held:]
-        trace = np.trace(systems, axis1=1, axis2=2)
-        rho = self.ridge * trace / n_free
-        diagonal = np.arange(n_free)
-        known = trace > 0
-        systems[:, diagonal, diagonal] += np.where(known, rho, 1.0)[:, None]
-        free = W[:, held:]
-        right = np.where(known[:, None], right + rho[:, None] * free, free)
-        moved = W.copy(order="F")
-        moved[:, held:] = np.linalg.solve(systems, right[:, :, None])[:, :, 0]
-        return (moved,)
+        missing = XH - np.einsum("ikl,il->ik", systems, W)
+        W[:, held:] += _corrections(systems[:, held:, held:], missing[:, held:], self.ridge)
+        return (np.asfortranarray(W, dtype=basis[0].dtype),)
+
+
+_FIRM = 1e-4
+"""Systems whose pivots all lie above this share of their mean eigenvalue are solved as they are."""
+_NULL = 1e-12
+"""Eigenvalues up to this share of their mean are rounding."""
+
+
+def _corrections(systems: Array, missing: Array, ridge: float) -> Array:
+    """``(S + rho I)^+ b`` for every system (M x K x K) and right side (M x K), ``rho = ridge * trace(S) / K``.
+
+    In the null space of ``S`` nothing is known, and nothing moves: there the right side is rounding, which the small
+    ``rho`` would blow up, step by step.
+    """
+    K = systems.shape[1]
+    mean = np.trace(systems, axis1=1, axis2=2) / K
+    known = mean > 0
+    S, b = systems[known] / mean[known, None, None], missing[known] / mean[known, None]
+    damped = S + ridge * np.eye(K)
+    firm = _firm(damped)
+    step = np.empty_like(b)
+    step[firm] = np.linalg.solve(damped[firm], b[firm, :, None])[:, :, 0]
+    values, vectors = np.linalg.eigh(S[~firm])
+    inverse = np.divide(1.0, values + ridge, out=np.zeros_like(values), where=values > _NULL)
+    seen = inverse[:, :, None] * (vectors.transpose(0, 2, 1) @ b[~firm, :, None])
+    step[~firm] = (vectors @ seen)[:, :, 0]
+    corrections = np.zeros_like(missing)
+    corrections[known] = step
+    return corrections
+
+
+def _firm(systems: Array) -> Array:
+    """Which systems are far from singular, by the pivots of their Cholesky factors."""
+    try:
+        roots = np.linalg.cholesky(systems)
+    except np.linalg.LinAlgError:
+        return np.zeros(len(systems), dtype=bool)
+    pivots: Array = np.diagonal(roots, axis1=1, axis2=2) ** 2
+    return np.asarray(pivots.min(axis=1) > _FIRM)

@@ -1,0 +1,68 @@
+"""Semi-NMF with more components than the data has dimensions: the systems of its basis step are singular."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+import ewnmf
+from ewnmf import losses
+from ewnmf.gamma import rounding
+from ewnmf.updates.semi import _corrections
+
+WIDE = np.random.default_rng(0).normal(size=(10, 25))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("asked", [{"weighting": "fixed"}, {"weighting": "entropy", "gamma": 1.0}], ids=str)
+def test_single_precision_does_not_run_away(asked: dict[str, Any]) -> None:
+    model = ewnmf.SemiNMF(**asked, max_iter=40, random_state=0)
+    double, single = (clone(model).fit(WIDE.astype(dtype)) for dtype in (np.float64, np.float32))
+    assert np.abs(single.components_).max() < 2 * np.abs(double.components_).max()
+    assert single.reconstruction_err_ < 1e-4 * np.linalg.norm(WIDE)
+
+
+@pytest.mark.parametrize("weighting", ["fixed", "entropy"])
+@pytest.mark.parametrize(("dtype", "rise"), [(np.float64, 1e-12), (np.float32, 1e-6)])
+def test_the_excess_never_rises(weighting: str, dtype: Any, rise: float) -> None:
+    rng, E = np.random.default_rng(1), []
+    asked: dict[str, Any] = {"weights": rng.uniform(0, 2, (30, 8))} if weighting == "fixed" else {"gamma": 0.5}
+    X = rng.normal(size=(30, 8)).astype(dtype)
+    ewnmf.factorize(
+        X, 12, model="semi-nmf", weighting=weighting, rng=0, callbacks=[lambda at: E.append(at.excess)], **asked
+    )
+    assert np.diff(E).max() <= rise * E[0]
+
+
+def test_nothing_moves_where_nothing_is_known() -> None:
+    rng = np.random.default_rng(2)
+    H = rng.random((6, 4))
+    S = np.stack([H @ np.diag(a) @ H.T for a in (rng.random(4), 1e-30 * rng.random(4), np.zeros(4))])
+    target, noise = rng.normal(size=(3, 6)), rng.normal(size=(3, 6))
+    right = np.einsum("ikl,il->ik", S, target)
+    moved = _corrections(S, right * (1 + 1e-16 * noise), 1e-6)
+    null = np.linalg.svd(H.T)[2][4:]
+    assert np.abs(moved @ null.T).max() < 1e-12
+    left = np.linalg.norm(np.einsum("ikl,il->ik", S, moved) - right, axis=1)
+    assert np.all(left <= 1e-4 * np.linalg.norm(right, axis=1))
+    assert not moved[2].any()
+
+
+def test_firm_and_singular_systems_are_solved_alike() -> None:
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(5, 4, 9))
+    S, b = A @ A.transpose(0, 2, 1), rng.normal(size=(5, 4))
+    rho = 1e-6 * np.trace(S, axis1=1, axis2=2) / 4
+    expected = np.linalg.solve(S + rho[:, None, None] * np.eye(4), b[:, :, None])[:, :, 0]
+    np.testing.assert_allclose(_corrections(S, b, 1e-6), expected, rtol=1e-11)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("ewnmf.updates.semi._FIRM", np.inf)
+        np.testing.assert_allclose(_corrections(S, b, 1e-6), expected, rtol=1e-11)
+
+
+def test_rounding_grows_with_the_number_of_products_that_are_summed() -> None:
+    one, ten = (rounding(losses.Euclidean(), 3.0, np.dtype(np.float64), K) for K in (1, 10))
+    assert ten == pytest.approx(100 * one)

@@ -1,0 +1,279 @@
+"""``c * X`` is answered like ``X``: the unit of the data changes the unit of the answer, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.base import clone
+
+import ewnmf
+from ewnmf.losses import Alpha, Loss
+from ewnmf.points import Points
+from ewnmf.problem import Problem
+from ewnmf.unit import Unit
+from ewnmf.weights import Entropy, Weighting
+
+Array = NDArray[Any]
+ALPHA3 = {"loss": "alpha", "alpha": 3.0}
+KL = {"loss": "kullback-leibler"}
+WEIGHTED = ("none", "fixed", "entropy")
+SCALES: dict[Any, tuple[tuple[float, ...], float]] = {
+    np.float64: ((1e-100, 1e-60, 1e-20, 1e-6, 1e20, 1e60, 1e100), 1e-8),
+    np.float32: ((2.0**-93, 2.0**-66, 2.0**-18, 2.0**27, 2.0**66, 2.0**93), 1e-5),
+}
+"""Scales, and how far answers may be apart. In single precision a scale that is no power of two rounds every value, of
+which the start of a point is drawn."""
+MODELS: list[tuple[type[Any], dict[str, Any], tuple[str, ...]]] = [
+    *((ewnmf.NMF, loss, WEIGHTED) for loss in ({}, KL, {"loss": "alpha"}, ALPHA3, {"loss": "alpha", "alpha": -1.0})),
+    (ewnmf.NMF, {"init": "nndsvda"}, ("entropy",)),
+    (ewnmf.NMF, {"solver": "accelerated"}, ("entropy",)),
+    *((ewnmf.ONMF, loss, WEIGHTED) for loss in ({}, KL, ALPHA3)),
+    *((ewnmf.ONMF, {"of": "components", **loss}, WEIGHTED) for loss in ({}, KL, ALPHA3)),
+    (ewnmf.ONMF, {"method": "lagrange"}, ("none",)),
+    (ewnmf.ONMF, {"method": "stiefel", "of": "components"}, ("none",)),
+    (ewnmf.SemiNMF, {}, WEIGHTED),
+    *((ewnmf.ConvexNMF, loss, WEIGHTED) for loss in ({}, KL, ALPHA3)),
+]
+CASES = [(cls, {"weighting": w, **options}) for cls, options, weightings in MODELS for w in weightings]
+
+
+def _data() -> tuple[Array, Array]:
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 3)) @ rng.random((3, 8)) + 0.3 * rng.random((12, 8))
+    X[rng.random(X.shape) < 0.1] *= 4
+    return X, rng.uniform(0.1, 2, X.shape)
+
+
+DATA, GIVEN = _data()
+
+
+def answers(model: Any, X: Array, c: float) -> dict[str, Any]:
+    """What a model fitted on ``c * X`` says, without its unit."""
+    cX = X * X.dtype.type(c)
+    given = {"weights": GIVEN} if model.weighting == "fixed" else {}
+    model.fit(cX, **given)
+    degree = model._fitted_problem.loss.degree
+    codes = model.transform(cX, **given)
+    return {
+        "reconstruction": codes.astype(np.float64) @ (model.components_ / c).astype(np.float64),
+        "weights": model.weights(cX, **given),
+        "score": model.score(cX, **given) / c**degree,
+        "gamma": 0 if model.gamma_ is None else model.gamma_ / c**degree,
+        "curve": model.loss_curve_ / c**degree,
+        "error": model.reconstruction_err_ / c ** (degree / 2),
+    }
+
+
+def at(cls: type[Any], c: float, gamma: Any = "4x", **options: Any) -> Any:
+    """The estimator, with a gamma that is a number in the unit of the loss of ``c * X``."""
+    if isinstance(gamma, float):
+        gamma *= c ** (2 if options.get("loss", "euclidean") == "euclidean" else 1)
+    model = cls(3, gamma=gamma, max_iter=6, tol=0, n_jobs=1, random_state=0)
+    return model.set_params(**options)
+
+
+def compare(one: dict[str, Any], other: dict[str, Any], tolerance: float, where: str = "") -> None:
+    for name, value in one.items():
+        np.testing.assert_allclose(
+            other[name], value, rtol=0, atol=tolerance * np.abs(value).max(), err_msg=name + where
+        )
+
+
+@pytest.mark.parametrize("dtype", SCALES)
+@pytest.mark.parametrize(("cls", "options"), CASES, ids=str)
+def test_the_unit_changes_nothing(cls: type[Any], options: dict[str, Any], dtype: Any) -> None:
+    X, (scales, tolerance) = DATA.astype(dtype), SCALES[dtype]
+    one = answers(at(cls, 1.0, **options), X, 1.0)
+    for c in scales:
+        compare(one, answers(at(cls, c, **options), X, c), tolerance, f" at {c:g}")
+
+
+@pytest.mark.parametrize("gamma", ["auto", "self-tuned", 0.05])
+@pytest.mark.parametrize("c", [1e-100, 1e60])
+@pytest.mark.parametrize("cls", [ewnmf.EWNMF, ewnmf.SemiNMF, ewnmf.ConvexNMF, ewnmf.ONMF])
+def test_however_gamma_is_chosen(cls: type[Any], c: float, gamma: Any) -> None:
+    X = np.repeat(DATA, 2, axis=0) * np.random.default_rng(1).uniform(0.9, 1.1, (24, 8))
+    X = X - X.mean() if cls in (ewnmf.SemiNMF, ewnmf.ConvexNMF) else X
+    one, other = (at(cls, scale, gamma, weighting="entropy") for scale in (1.0, c))
+    compare(answers(one, X, 1.0), answers(other, X, c), 1e-7)
+    if gamma == "auto":
+        assert one.gamma_path_.rule == other.gamma_path_.rule
+        np.testing.assert_allclose(other.gamma_path_.gammas / c**2, one.gamma_path_.gammas, rtol=1e-9)
+        np.testing.assert_allclose(other.gamma_path_.relative, one.gamma_path_.relative, rtol=1e-9)
+        np.testing.assert_allclose(other.gamma_path_.scores, one.gamma_path_.scores, rtol=1e-7)
+
+
+@pytest.mark.parametrize("k", [-330, -66, -15, 15, 66, 330])
+@pytest.mark.parametrize("cls", [ewnmf.EWNMF, ewnmf.NMF, ewnmf.SemiNMF, ewnmf.ConvexNMF, ewnmf.ONMF])
+def test_powers_of_two_change_no_bit(cls: type[Any], k: int) -> None:
+    one, other = (answers(at(cls, c, weighting="entropy"), DATA, c) for c in (1.0, 2.0**k))
+    compare(one, other, 0.0)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ewnmf.NMF(3, alpha_W=50.0, alpha_H=0.02, l1_ratio=0.3),
+        ewnmf.NMF(3, loss="kullback-leibler", alpha_W=50.0, alpha_H=0.02, l1_ratio=0.3),
+        ewnmf.EWNMF(3, gamma=1e4, alpha_W=50.0, l1_ratio=1.0),
+        ewnmf.ONMF(3, method="soft", mu=50.0, lam=0.1),
+        ewnmf.ONMF(3, method="soft", of="components", loss="kullback-leibler", mu=0.1, lam=50.0),
+    ],
+    ids=str,
+)
+def test_penalties_are_meant_for_the_data_as_it_is(model: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    start = {"W": rng.random((12, 3)) + 0.1, "H": 1000 * rng.random((3, 8)) + 100}
+    model.set_params(max_iter=6, tol=0, init="custom", n_jobs=1)
+    one = clone(model).fit(1000 * DATA, **start)
+    monkeypatch.setattr("ewnmf.unit._USUAL", 2.0)
+    other = clone(model).fit(1000 * DATA, **start)
+    assert (one._facts.unit, other._facts.unit) == (1, 2.0**-13)
+    np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)
+    np.testing.assert_allclose(other.loss_curve_, one.loss_curve_, rtol=1e-12)
+    np.testing.assert_allclose(other.transform(1000 * DATA), one.transform(1000 * DATA), rtol=1e-12)
+
+
+def test_usual_data_is_not_copied() -> None:
+    for size in (2.0**-20, 1.0, 2.0**20):
+        points = Points(DATA * size / DATA.max())
+        unit = Unit.of(Problem.of(), points)
+        assert unit.value == 1
+        assert points.times(unit.value) is points
+    assert Unit.of(Problem.of(), Points(2.0**21 * DATA / DATA.max())).value == 2.0**-22
+
+
+@pytest.mark.parametrize("cls", [ewnmf.EWNMF, ewnmf.SemiNMF])
+@pytest.mark.parametrize("value", [0.0, 1e-30, 1e30])
+def test_what_has_no_weight_has_no_say_in_the_unit(cls: type[Any], value: float) -> None:
+    X, importance = DATA.copy(), np.ones(8)
+    X[:, 2], importance[2] = value, 0
+    assert Points(X, np.broadcast_to(importance, X.shape)).scale == np.delete(X, 2, axis=1).max()
+    thin = sparse.csr_array(X)
+    assert Points(thin, np.broadcast_to(importance, X.shape)).scale == np.delete(X, 2, axis=1).max()
+    model = at(cls, 1.0, 0.1, weighting="entropy", feature_weight=importance).fit(X)
+    assert model._facts.unit == 1
+
+
+def test_given_components_are_in_the_unit_of_the_data() -> None:
+    rng, c = np.random.default_rng(3), 2.0**-100
+    codes, components = rng.random((12, 3)) + 0.1, rng.random((3, 8)) + 0.1
+    seen: list[Any] = []
+    asked: dict[str, Any] = {"gamma": 0.1, "codes": codes, "max_iter": 5, "n_jobs": 1}
+    one = ewnmf.factorize(DATA, 3, components=components, fixed_components=components[:1], **asked)
+    other = ewnmf.factorize(
+        c * DATA,
+        3,
+        components=c * components,
+        fixed_components=c * components[:1],
+        callbacks=[seen.append],
+        **{**asked, "gamma": 0.1 * c**2},
+    )
+    np.testing.assert_array_equal(other.codes, one.codes)
+    np.testing.assert_array_equal(other.components, c * one.components)
+    np.testing.assert_array_equal(other.history, c**2 * one.history)
+    np.testing.assert_array_equal(other.weights(), one.weights())
+    assert (other.excess, other.loss, other.gamma) == (c**2 * one.excess, c**2 * one.loss, 0.1 * c**2)
+    assert [at.objective for at in seen] == other.history.tolist()
+    assert [at.gamma for at in seen] == 5 * [0.1 * c**2]
+    np.testing.assert_array_equal(seen[-1].components, other.components)
+
+
+def test_what_an_interrupt_leaves_is_in_the_unit_of_the_data() -> None:
+    c = 1e-40
+
+    def stop(at: Any) -> None:
+        if at.number == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        ewnmf.factorize(c * DATA, 3, gamma=0.1 * c**2, rng=0, callbacks=[stop])
+    left: Any = caught.value
+    reached = ewnmf.factorize(c * DATA, 3, gamma=0.1 * c**2, rng=0, max_iter=3)
+    np.testing.assert_array_equal(left.solution.components, reached.components)
+    assert left.solution.gamma == 0.1 * c**2
+
+
+@pytest.mark.filterwarnings("ignore:.*codes of the mean point:UserWarning")
+@pytest.mark.parametrize("weighting", ["none", "entropy"])
+def test_missing_and_sparse_data(weighting: str) -> None:
+    c, X = 1e-80, DATA.copy()
+    X[0, 1] = X[3] = np.nan
+    thin = sparse.csr_array(np.where(DATA > 1, DATA, 0))
+    one, other = (at(ewnmf.NMF, unit, weighting=weighting).fit(unit * X) for unit in (1.0, c))
+    codes, scaled = one.transform(X), other.transform(c * X)
+    expected = codes @ one.components_
+    np.testing.assert_allclose(scaled @ (other.components_ / c), expected, atol=1e-9 * expected.max())
+    one, other = (at(ewnmf.NMF, c, weighting=weighting).fit(unit * thin) for unit in (1, c))
+    np.testing.assert_allclose(other.reconstruction_err_ / c, one.reconstruction_err_, rtol=1e-9)
+
+
+def test_a_loaded_model_keeps_the_unit(tmp_path: Path) -> None:
+    c = 1e-90
+    model = at(ewnmf.EWNMF, c).fit(c * DATA)
+    model.save(tmp_path / "model.ewnmf")
+    loaded = ewnmf.load(tmp_path / "model.ewnmf")
+    np.testing.assert_array_equal(loaded.transform(c * DATA), model.transform(c * DATA))
+    np.testing.assert_array_equal(loaded.weights(c * DATA), model.weights(c * DATA))
+    assert loaded.score(c * DATA) == model.score(c * DATA)
+
+
+def test_ranks_are_chosen_alike() -> None:
+    c = 1e-70
+    one, other = (ewnmf.select_rank(unit * DATA, [1, 2, 3], repeats=2, random_state=0, n_jobs=1) for unit in (1, c))
+    np.testing.assert_allclose(other.scores / c**2, one.scores, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "c"), [(np.float64, 1e130), (np.float64, 1e-140), (np.float32, 1e31), (np.float32, 1e-32)]
+)
+def test_what_cannot_come_back_is_refused(dtype: Any, c: float) -> None:
+    with pytest.raises(
+        ValueError, match=rf"X has values .* {np.dtype(dtype)}; (divide|multiply) X by a constant so that"
+    ):
+        ewnmf.EWNMF(3).fit(DATA.astype(dtype) * dtype(c))
+
+
+def test_new_points_far_above_the_fit_are_refused() -> None:
+    model = at(ewnmf.EWNMF, 1e-28).fit((DATA * 1e-28).astype(np.float32))
+    assert not model.transform((DATA * 1e-38).astype(np.float32)).max() > 1
+    with pytest.raises(ValueError, match=r"X has values up to .*overflow float32; divide X"):
+        model.transform(DATA.astype(np.float32))
+
+
+class _OwnLoss(Loss):
+    name = "own"
+
+    def divergence(self, x: Array, y: Array) -> Array:
+        return np.asarray((x - y) ** 2 / (1 + x))
+
+
+class _OwnWeighting(Weighting):
+    name = "own"
+
+
+def test_what_has_no_known_unit_is_left_as_it_is() -> None:
+    points = Points(1e30 * DATA)
+    assert Unit.of(Problem.of(loss=_OwnLoss()), points).value == 1
+    assert Unit.of(Problem.of(weighting=_OwnWeighting()), points).value == 1
+    assert Unit.of(Problem.of(loss=Alpha(0.3)), points).value == pytest.approx(1e-30, rel=9)
+    with pytest.raises(ValueError, match="products overflow"):
+        ewnmf.NMF(2, loss=_OwnLoss()).fit(1e103 * DATA)
+
+
+def test_gamma_stays_a_gamma() -> None:
+    assert Entropy(1e200).times(1e200).gamma == np.finfo(float).max
+    assert Entropy(1e-200).times(1e-200).gamma == np.finfo(float).tiny
+    assert Entropy(np.inf).times(1e-200).gamma == np.inf
+    problem = Problem.of(weighting=Entropy(1e-200))
+    unit = Unit.of(problem, Points(1e100 * DATA))
+    model = ewnmf.EWNMF(2, gamma=1e-200, max_iter=2, tol=0, random_state=0).fit(1e100 * DATA)
+    assert unit.problem != problem
+    assert model.gamma_ == 1e-200
+    assert replace(unit, value=1.0).problem is problem
