@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import ewnmf
@@ -96,10 +97,27 @@ def test_weights_of_every_weighting(X: np.ndarray) -> None:
     learned = ewnmf.EWNMF(3, gamma=0.05, **QUICK).fit(X).weights(X)
     np.testing.assert_allclose(learned.sum(axis=1), 1, rtol=1e-12)
     assert learned[4, :3].max() < learned[4, 3:].min()
-    np.testing.assert_array_equal(ewnmf.NMF(3, **QUICK).fit(X).weights(X), np.ones_like(X))
+    np.testing.assert_array_equal(ewnmf.NMF(3, **QUICK).fit(X).weights(X), np.full_like(X, 1 / X.shape[1]))
     fixed = ewnmf.NMF(3, weighting="fixed", **QUICK).fit(X, weights=A)
     np.testing.assert_array_equal(fixed.weights(X, weights=A), A)
     np.testing.assert_array_equal(fixed.weights(X), np.ones_like(X))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, csr_array])
+def test_weights_of_plain_nmf_are_those_of_an_infinite_gamma(kind: Any, X: np.ndarray) -> None:
+    mask = np.random.default_rng(1).random(X.shape) < 0.8
+    f = np.linspace(0.5, 2, X.shape[1])
+    masks: list[dict[str, Any]] = [{}, {"mask": mask}]
+    importances: list[dict[str, Any]] = [{}, {"feature_weight": f}]
+    for hidden in masks:
+        for options in importances:
+            plain = ewnmf.NMF(3, **options, **QUICK).fit(kind(X), **hidden).weights(kind(X), **hidden)
+            infinite = ewnmf.EWNMF(3, gamma=np.inf, **options, **QUICK).fit(kind(X), **hidden)
+            np.testing.assert_array_equal(plain, infinite.weights(kind(X), **hidden))
+            share = np.ones_like(X) * hidden.get("mask", 1) * options.get("feature_weight", 1)
+            np.testing.assert_allclose(plain, share / share.sum(axis=1, keepdims=True), rtol=1e-14)
+    run = ewnmf.factorize(kind(X), 3, weighting="none", rng=0, max_iter=3)
+    np.testing.assert_array_equal(run.weights(), np.full_like(X, 1 / X.shape[1]))
 
 
 def test_run_weights_are_those_of_equation_18(X: np.ndarray) -> None:
@@ -222,6 +240,7 @@ class ItakuraSaito(losses.Loss):
         return True
 
 
+@pytest.mark.filterwarnings("ignore:loss=ItakuraSaito.* is not one of ewnmf's own:RuntimeWarning")
 def test_a_loss_of_ones_own(X: np.ndarray) -> None:
     model = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma=1.0, tol=0, max_iter=60, random_state=0).fit(X)
     assert (np.diff(model.loss_curve_) <= 0).all()

@@ -160,6 +160,42 @@ def test_extreme_arguments_of_exp_stay_normal() -> None:
     assert np.isfinite(answer.weights()).all()
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("loss", [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.3)])
+@pytest.mark.parametrize("gap", [False, True])
+def test_extreme_gammas(loss: losses.Loss, gap: bool, dtype: Any) -> None:
+    X = np.random.default_rng(1).random((12, 7)).astype(dtype)
+    if gap:
+        X[3, 4] = np.nan
+    plain = ewnmf.factorize(X, 2, loss=loss, gamma=np.inf, rng=0, max_iter=10)
+    single = dtype == np.float32
+    for gamma in (1e-320, 1e-100, 1e-40, 1e-30, 1e20, 1e36, 1e38, 1e40, 1e100, 1e300, 1e305, 1.7e308):
+        answer = ewnmf.factorize(X, 2, loss=loss, gamma=gamma, rng=0, max_iter=10)
+        assert np.isfinite(answer.history).all()
+        np.testing.assert_allclose(answer.weights().sum(axis=1), 1, rtol=1e-6 if single else 1e-14)
+        if gamma > 1:
+            assert answer.excess == pytest.approx(plain.excess, rel=1e-4 if single else 1e-11)
+        problem = Problem(loss, models.NMF(), weights.Entropy(gamma))
+        block = Block(np.nan_to_num(X.T), np.asfortranarray(~np.isnan(X.T), dtype) if gap else None)
+        basis, H = (answer.components.T,), answer.codes.T
+        theirs, mine = (kernel.see(block, H, basis, problem.weighting) for kernel in _pair(problem, Dense(block.X)))
+        np.testing.assert_allclose(mine.E, theirs.E, rtol=1e-4 if single else 1e-10, atol=1e-7 if single else 1e-15)
+
+
+@pytest.mark.parametrize("estimator", [ewnmf.EWNMF, ewnmf.ONMF])
+@pytest.mark.parametrize(("loss", "size"), [("euclidean", 1e20), ("kullback-leibler", 1e40), ("alpha", 1e40)])
+def test_hidden_entries_have_no_loss_however_large_the_others_are(estimator: Any, loss: str, size: float) -> None:
+    X = size * np.random.default_rng(1).random((12, 8))
+    X[3, 4] = np.nan
+    model = estimator(2, loss=loss, weighting="entropy", gamma=1e35, tol=0, max_iter=20, random_state=0).fit(X)
+    T = model.weights(X)
+    np.testing.assert_allclose(T.sum(axis=1), 1, rtol=1e-12)
+    assert T[3, 4] == 0
+    assert np.isfinite(model.loss_curve_).all()
+    assert np.isfinite(model.transform(X)).all()
+    assert -(size**2) < model.score(X) < 0
+
+
 def test_own_losses_run_on_the_reference() -> None:
     class Own(losses.Euclidean):
         name = "own"
@@ -167,7 +203,9 @@ def test_own_losses_run_on_the_reference() -> None:
     X = np.random.default_rng(0).random((20, 9))
     problem = Problem(Own(), models.NMF(), weights.Entropy(0.1))
     data = Dense(X.T)
-    assert type(kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)) is Kernel
+    with pytest.warns(RuntimeWarning, match="is not one of ewnmf's own"):
+        kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+    assert type(kernel) is Kernel
     mine = ewnmf.factorize(X, 2, loss=Own(), gamma=0.1, rng=0, max_iter=20)
     np.testing.assert_allclose(mine.codes, ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=20).codes, rtol=1e-9)
 

@@ -12,6 +12,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ewnmf
@@ -125,6 +126,29 @@ def test_callbacks_see_the_state() -> None:
         direct = -0.1 * np.log(np.exp(-losses / 0.1).sum(axis=1)).sum()
         np.testing.assert_allclose(report.objective, direct, rtol=1e-12)
         np.testing.assert_allclose(report.excess, direct + 0.1 * 40 * np.log(16), rtol=1e-9)
+
+
+@pytest.mark.parametrize("model", ["nmf", "semi-nmf", "convex-nmf", "onmf"])
+@pytest.mark.parametrize("options", [{"gamma": 0.1}, {"gamma": np.inf}, {"weighting": "none"}])
+def test_callbacks_cannot_write_into_the_factors(model: str, options: dict[str, Any]) -> None:
+    refused = []
+
+    def meddle(report: Iteration) -> None:
+        parts = [report.codes, report.components, report.factors.H, *report.factors.basis, report.factors.U]
+        for part in parts:
+            if part is not None:
+                with pytest.raises(ValueError, match="read-only"):
+                    part[:] = 0
+                refused.append(report.number)
+
+    data = np.c_[X, np.zeros(len(X))]
+    for kind in (np.asarray, csr_array):
+        watched = ewnmf.factorize(kind(data), 3, model=model, rng=0, max_iter=3, callbacks=[meddle], **options)
+        alone = ewnmf.factorize(kind(data), 3, model=model, rng=0, max_iter=3, **options)
+        np.testing.assert_array_equal(watched.codes, alone.codes)
+        assert watched.codes.flags.writeable
+        assert watched.components.flags.writeable
+    assert set(refused) == {1, 2, 3}
 
 
 def test_all_callbacks_are_called_when_one_stops() -> None:

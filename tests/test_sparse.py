@@ -35,6 +35,18 @@ CASES: list[dict[str, Any]] = [
 ]
 
 
+ZERO_COLUMNS: list[dict[str, Any]] = [
+    {},
+    {"weighting": "none", "gamma": "auto"},
+    {"masked": True},
+    {"masked": True, "weighting": "none", "gamma": "auto"},
+    {"feature_weight": np.linspace(0.1, 2, 30)},
+    {"sample_weight": np.linspace(0.1, 2, 50)},
+    {"model": models.NMF(0.01, 0.01, 1.0)},
+    {"solver": "accelerated"},
+]
+
+
 @pytest.mark.parametrize("order", ["components-first", "codes-first"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_sparse_equals_dense(case: dict[str, Any], order: str, X: np.ndarray) -> None:
@@ -44,7 +56,6 @@ def test_sparse_equals_dense(case: dict[str, Any], order: str, X: np.ndarray) ->
         options["weights"] = A
     rng = np.random.default_rng(2)
     codes, components = rng.random((50, 3)) + 0.1, rng.random((3, 30)) + 0.1
-    components[:, [0, 7, 29]] = 1e-50
     start: dict[str, Any] = (
         {"combinations": codes[::-1]} if case.get("model") == "convex-nmf" else {"components": components}
     )
@@ -58,6 +69,29 @@ def test_sparse_equals_dense(case: dict[str, Any], order: str, X: np.ndarray) ->
     np.testing.assert_allclose(thin.components, dense.components, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(thin.weights(), dense.weights(), rtol=1e-8, atol=1e-12)
     assert (thin.components[:, [0, 7, 29]] == 0).all()
+
+
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", losses.Alpha(0.02), losses.Alpha(2.0)])
+@pytest.mark.parametrize("options", ZERO_COLUMNS, ids=lambda options: ",".join(options) or "plain")
+def test_zero_columns_lead_sparse_and_dense_data_to_the_same(loss: Any, options: dict[str, Any], X: np.ndarray) -> None:
+    options = {"weighting": "entropy", "gamma": 0.05, "order": "codes-first", "max_iter": 15, "rng": 1, **options}
+    if options.pop("masked", False):
+        options["mask"] = np.random.default_rng(3).random(X.shape) < 0.9
+    dense, thin = (ewnmf.factorize(data, 3, loss=loss, **options) for data in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(thin.history, dense.history, rtol=1e-9)
+    np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(thin.components, dense.components, rtol=1e-7, atol=1e-9)
+
+
+def test_zero_columns_of_a_fixed_component_are_kept(X: np.ndarray) -> None:
+    fixed = np.ones((1, 30))
+    fixed[0, 7] = 0
+    dense, thin = (
+        ewnmf.NMF(3, fixed_components=fixed, tol=0, max_iter=15, random_state=0).fit(data)
+        for data in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_allclose(thin.components_, dense.components_, rtol=1e-7, atol=1e-9)
+    np.testing.assert_array_equal(dense.components_[0], fixed[0])
 
 
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
@@ -115,3 +149,31 @@ def test_entries_stored_in_parts_are_summed_in_a_copy(X: np.ndarray) -> None:
     found = ewnmf.factorize(parts, 3, rng=0, max_iter=20)
     np.testing.assert_allclose(found.codes, ewnmf.factorize(whole.tocsr(), 3, rng=0, max_iter=20).codes, rtol=1e-6)
     assert (parts.nnz, parts.data.size) == (before, before)
+
+
+@pytest.mark.parametrize("alpha", [-1.5, 0.0])
+@pytest.mark.parametrize("masked", [False, True])
+def test_losses_that_need_positive_data_take_it_sparse(alpha: float, masked: bool) -> None:
+    rng = np.random.default_rng(6)
+    X = rng.random((30, 3)) @ rng.random((3, 9)) + 0.1
+    mask = rng.random(X.shape) < 0.8 if masked else None
+    if mask is not None:
+        X[~mask] = 0
+    models_ = [
+        ewnmf.EWNMF(2, loss="alpha", alpha=alpha, gamma=0.1, tol=0, max_iter=20, random_state=0).fit(data, mask=mask)
+        for data in (X, sparse.csr_array(X))
+    ]
+    dense, thin = models_
+    np.testing.assert_allclose(thin.components_, dense.components_, rtol=1e-9)
+    thin_X = sparse.csr_array(X)
+    np.testing.assert_allclose(thin.transform(thin_X, mask=mask), dense.transform(X, mask=mask), rtol=1e-9)
+    np.testing.assert_allclose(thin.weights(thin_X, mask=mask), dense.weights(X, mask=mask), rtol=1e-9, atol=1e-12)
+    assert thin.score(thin_X, mask=mask) == pytest.approx(dense.score(X, mask=mask), rel=1e-9)
+
+
+def test_zeros_that_were_observed_are_refused_sparse_too() -> None:
+    X, mask = np.ones((4, 3)), np.ones((4, 3), dtype=bool)
+    X[1, 1], mask[0, 0] = 0, False
+    for data in (X, sparse.csr_array(X)):
+        with pytest.raises(ValueError, match="X has zeros"):
+            ewnmf.NMF(2, loss="alpha", alpha=-1.0).fit(data, mask=mask)

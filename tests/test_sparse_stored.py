@@ -95,7 +95,7 @@ def test_stored_entries_give_what_dense_data_gives(
     np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-9, atol=1e-10)
     np.testing.assert_allclose(thin.components, dense.components, rtol=1e-9, atol=1e-10)
     assert thin.loss == pytest.approx(dense.loss, rel=1e-10)
-    np.testing.assert_array_equal(thin.weights(), 1)
+    np.testing.assert_array_equal(thin.weights(), 1 / X.shape[1])
 
 
 @pytest.mark.parametrize("kernel", KERNELS)

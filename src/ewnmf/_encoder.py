@@ -116,8 +116,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
         """The weight of every entry (n x m) under the codes of `transform`, 0 where it is missing.
 
-        Rows sum to one with ``weighting="entropy"`` (Eq. (18)), but for points without an observed entry; ``"fixed"``
-        gives the weights handed in, and ``"none"`` ones, both times `feature_weight`.
+        The share of an entry in its point: rows sum to one with ``weighting="entropy"`` (Eq. (18)) and with ``"none"``,
+        where what was observed has equal shares (times `feature_weight`), as at an infinite gamma; but for points
+        without an observed entry. ``"fixed"`` gives the weights handed in, times `feature_weight`.
 
         Parameters
         ----------

@@ -271,12 +271,14 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
     def _attributes_at(self, report: Iteration) -> dict[str, Any]:
         """What makes a fitted estimator of the state at an iteration."""
         problem = self._problem()[0]
+        if type(problem.weighting) is Entropy and report.gamma is not None:
+            problem = problem.at(Entropy(report.gamma))
         return {
             "components_": np.array(report.components, order="C"),
             "n_components_": report.components.shape[0],
             "n_iter_": report.number,
             "gamma_": report.gamma,
-            "_fitted_problem": problem if report.gamma is None else problem.at(Entropy(report.gamma)),
+            "_fitted_problem": problem,
         }
 
     def _keep(self, solution: Solution, counted: Array) -> None:

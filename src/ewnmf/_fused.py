@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ewnmf import losses
+from ewnmf import losses, weights
 from ewnmf.kernels import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
 from ewnmf.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
-from ewnmf.weights import Entropy, Weighting
+from ewnmf.weights import Entropy, Weighting, even_below, held
 
 __all__ = ["FusedKernel", "kernel_for"]
 
@@ -62,6 +62,10 @@ class FusedKernel(Kernel):
 
     scratch: _Scratch = field(default_factory=_Scratch)
 
+    def __post_init__(self) -> None:
+        if not self.problem.is_known:
+            raise TypeError(f"{self.problem!r} has no compiled form; `kernel_for` takes the reference.")
+
     def reconstruct(self, basis: Basis, H: Array) -> Array:
         """``Y = W H`` (M x b), in a buffer."""
         codes, components = np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T)
@@ -77,8 +81,8 @@ class FusedKernel(Kernel):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
             P, s = _prior(block), A[0, :0] if block.s is None else block.s
-            gamma = weighting.gamma
-            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gamma, limits, A, pulled, J, E, loss)
+            gammas = _gammas(weighting, X.dtype)
+            passes.weigh_rows(X, Y.T, P, s, block.silent, compiled, gammas, limits, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
         A = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         passes.measure_rows(X, Y.T, A, compiled, limits, E)
@@ -89,7 +93,7 @@ class FusedKernel(Kernel):
         if not self.rule.needs_pulls:
             return super().pulls(block, Y, A)
         X, weights, loss = block.X.T, self._rows(A), self.problem.loss
-        keep = before is not None and isinstance(loss, losses.Euclidean)
+        keep = before is not None and type(loss) is losses.Euclidean
         pulled = weights[:0] if keep else self.scratch.take("neg", X.shape, X.dtype)
         _passes().pull_rows(X, Y.T, weights, _compiled(loss), self._limits(X.dtype), pulled)
         return self._terms(weights, Y, before.neg.T if keep and before is not None else pulled)
@@ -125,7 +129,7 @@ class FusedKernel(Kernel):
     def keeps_weights(self) -> bool:
         """Entropy weights of the multiplicative rule; a penalty on codes needs the factor that is not kept."""
         weighting = self.problem.weighting
-        return self._compiles(weighting) and isinstance(weighting, Entropy) and not any(self._penalty)
+        return self._compiles(weighting) and type(weighting) is Entropy and not any(self._penalty)
 
     def sweep_components_first(
         self,
@@ -173,7 +177,7 @@ class FusedKernel(Kernel):
         return call.codes.T
 
     def _compiles(self, weighting: Weighting) -> bool:
-        constant = isinstance(weighting, Entropy) and weighting.gamma == 0
+        constant = type(weighting) is Entropy and weighting.gamma == 0
         return type(self.rule) in (Multiplicative, Penalised) and not constant
 
     def _given(self, block: Block, weighting: Weighting) -> tuple[Any, ...]:
@@ -186,8 +190,8 @@ class FusedKernel(Kernel):
         return X, s, block.silent, constant
 
     def _how(self, weighting: Weighting, dtype: Any) -> tuple[Any, ...]:
-        gamma = float(weighting.gamma) if _softens(weighting) else 1.0
-        return _compiled(self.problem.loss), gamma, self._limits(dtype)
+        gammas = _gammas(weighting, dtype) if _softens(weighting) else (1.0, 1.0)
+        return _compiled(self.problem.loss), gammas, self._limits(dtype)
 
     def _call(self, block: Block, H: Array, basis: Basis) -> _Call:
         n, K, m, dtype, take = H.shape[1], H.shape[0], block.X.shape[0], H.dtype, self.scratch.take
@@ -222,7 +226,7 @@ class FusedKernel(Kernel):
         return self.rule.on_codes if isinstance(self.rule, Penalised) else ()
 
     def _terms(self, A: Array, Y: Array, neg: Array) -> Terms:
-        return Terms(A.T, neg.T, Y if isinstance(self.problem.loss, losses.Euclidean) else A.T)
+        return Terms(A.T, neg.T, Y if type(self.problem.loss) is losses.Euclidean else A.T)
 
     def _rows(self, A: Array) -> Array:
         """Weights with their rows contiguous; constant ones are written out."""
@@ -232,7 +236,7 @@ class FusedKernel(Kernel):
         rows[...] = A.T
         return rows
 
-    def _limits(self, dtype: Any) -> tuple[float, float, float, float, float]:
+    def _limits(self, dtype: Any) -> tuple[float, ...]:
         return _limits(dtype, self.tiny)
 
 
@@ -252,15 +256,20 @@ class FusedStoredKernel(StoredKernel):
         return Look(neg, costs)
 
 
-def _limits(dtype: Any, tiny: float) -> tuple[float, float, float, float, float]:
-    """Smallest ratio, largest exponent, smallest ``Y``, least weight, and the mean weight that is nearly 1."""
-    single = dtype == np.float32
-    return (1e-37, 44.0, tiny, 1e-30, 0.9) if single else (1e-300, 354.0, tiny, 1e-150, 0.99)
+def _limits(dtype: Any, tiny: float) -> tuple[float, ...]:
+    """Smallest ratio, largest exponent, smallest ``Y``, least weight, mean weight that is nearly 1, `even_below`."""
+    ends = (1e-37, 44.0, tiny, 1e-30, 0.9) if dtype == np.float32 else (1e-300, 354.0, tiny, 1e-150, 0.99)
+    return (*ends, even_below(dtype))
+
+
+def _gammas(weighting: Entropy, dtype: Any) -> tuple[float, float]:
+    """Gamma as it is, and within the numbers of `dtype`."""
+    return float(weighting.gamma), held(float(weighting.gamma), dtype)
 
 
 def _softens(weighting: Weighting) -> TypeGuard[Entropy]:
     """Whether the weights are the exponentials of Eq. (18)."""
-    return isinstance(weighting, Entropy) and weighting.adaptive and weighting.gamma > 0
+    return type(weighting) is Entropy and weighting.adaptive and weighting.gamma > 0
 
 
 def _prior(block: Block) -> Array | None:
@@ -269,7 +278,7 @@ def _prior(block: Block) -> Array | None:
 
 def _plain_loss(E: Array, block: Block, weighting: Weighting) -> Array:
     """The prior-weighted sum of losses from ``sum A d`` under constant weights."""
-    if not isinstance(weighting, Entropy):
+    if type(weighting) is not Entropy:
         return E
     return E * (block.silent + (block.X.shape[0] if block.P is None else np.sum(block.P, axis=0, dtype=np.float64)))
 
@@ -300,11 +309,15 @@ def _compiled(loss: losses.Loss) -> Any:
     """The compiled form of a loss."""
     from ewnmf import _rows as rows
 
-    if isinstance(loss, losses.Alpha):
+    if type(loss) is losses.Alpha:
         alpha = float(loss.alpha)
         kind = rows.NearZeroAlpha if abs(alpha) < 0.05 else rows.LowAlpha if alpha < 0.5 else rows.Alpha
         return kind(alpha)
-    return rows.Euclidean(0.0) if isinstance(loss, losses.Euclidean) else rows.KullbackLeibler(0.0)
+    if type(loss) is losses.Euclidean:
+        return rows.Euclidean(0.0)
+    if type(loss) is losses.KullbackLeibler:
+        return rows.KullbackLeibler(0.0)
+    raise TypeError(f"loss={loss!r} has no compiled form; `kernel_for` takes the reference.")
 
 
 @cache
@@ -322,10 +335,32 @@ def _numba_works() -> bool:
     return False
 
 
+_warned: set[type] = set()
+"""The classes of losses and weightings that were warned of."""
+
+
+def _warn_of_own(problem: Problem) -> None:
+    """One warning for every class that only the reference knows."""
+    for name, part, known in (
+        ("loss", problem.loss, losses.is_known(problem.loss)),
+        ("weighting", problem.weighting, weights.is_known(problem.weighting)),
+    ):
+        if known or type(part) in _warned:
+            continue
+        _warned.add(type(part))
+        warnings.warn(
+            f"{name}={part!r} is not one of ewnmf's own, so that ewnmf runs its NumPy reference, which is several "
+            "times slower than its compiled code.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
 def kernel_for(problem: Problem, rule: Rule, tiny: float) -> Kernel:
-    """The fastest kernel for a problem: compiled for the losses of this package, else the reference."""
-    known = type(problem.loss) in (losses.Euclidean, losses.KullbackLeibler, losses.Alpha)
-    compiled = known and _numba_works()
+    """The fastest kernel for a problem: compiled for losses and weightings of this package, else the reference."""
+    compiled = _numba_works() and problem.is_known
+    if _numba_works():
+        _warn_of_own(problem)
     if problem.looks_at_stored(rule):
         return (FusedStoredKernel if compiled else StoredKernel)(problem, rule, tiny)
     return (FusedKernel if compiled else Kernel)(problem, rule, tiny)

@@ -15,17 +15,18 @@ __all__ = ["look_at_stored", "measure_rows", "pull_rows", "weigh_rows"]
 
 
 @entry(**ENTRY)
-def weigh_rows(X, Y, P, s, silent, loss, gamma, limits, A, neg, J, E, L):
+def weigh_rows(X, Y, P, s, silent, loss, gammas, limits, A, neg, J, E, L):
     """Entropy weights ``A``, their pulls (where `neg` is not empty) and every row's ``J*``, ``E`` and loss."""
     real = A.dtype.type
     small, limit, tiny = real(limits[0]), real(limits[1]), real(limits[2])
-    over_gamma = real(1.0 / gamma)
+    over_gamma = real(1.0 / gammas[1])
     d, e = np.empty(X.shape[1], dtype=A.dtype), np.empty(X.shape[1], dtype=A.dtype)
     for j in range(X.shape[0]):
         p = None if P is None else P[j]
         weight = s[j] if s.size > 0 else 1.0
         seen = weigh_row(loss, X[j], Y[j], p, silent, over_gamma, limits, d, A[j])
-        J[j], E[j], L[j], factor = judge_row(loss, X[j], Y[j], p, silent, weight, gamma, over_gamma, limits, d, e, seen)
+        judged = judge_row(loss, X[j], Y[j], p, silent, weight, gammas, over_gamma, limits, d, e, seen)
+        J[j], E[j], L[j], factor = judged
         scale_row(A[j], real(factor))
         if neg.size > 0:
             pull_row(loss, X[j], Y[j], A[j], neg[j], Y[j], small, limit, tiny)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
+from numba import errors, njit, types
 from numba.extending import overload
 
 from ewnmf._vector_math import SAFE, bits, exp, expm1, log_ratio, number
@@ -31,6 +31,7 @@ __all__ = [
     "scale_by",
     "scale_row",
     "sum_of_row",
+    "unknown_kind",
     "weigh_and_pull_row",
     "weigh_row",
 ]
@@ -66,6 +67,11 @@ class NearZeroAlpha(NamedTuple):
     alpha: float
 
 
+def unknown_kind(loss: Any) -> errors.TypingError:
+    """What a dispatch raises, when it is compiled, for a type that it has no code for."""
+    return errors.TypingError(f"no compiled form is known for {loss}")
+
+
 ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True}
 """For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
 ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
@@ -94,6 +100,17 @@ def _lowest(row):
     lowest = bits(row[0])
     for i in range(row.size):
         lowest = min(lowest, bits(row[i]))
+    return number(lowest)
+
+
+@njit(**_SUM)
+def _lowest_seen(row, p):
+    """The least of the entries that have a prior weight."""
+    zero, largest = p.dtype.type(0), bits(row.dtype.type(np.inf))
+    lowest = largest
+    for i in range(row.size):
+        order = bits(row[i])
+        lowest = min(lowest, order if p[i] > zero else largest)
     return number(lowest)
 
 
@@ -167,7 +184,9 @@ def _losses_of_kind(loss, x, y, d, small, limit, tiny):
         return lambda loss, x, y, d, small, limit, tiny: _kl_losses(x, y, d, small, tiny)
     if kind is Alpha:
         return lambda loss, x, y, d, small, limit, tiny: _alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
-    return lambda loss, x, y, d, small, limit, tiny: _mirrored_alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+    if kind in (LowAlpha, NearZeroAlpha):
+        return lambda loss, x, y, d, small, limit, tiny: _mirrored_alpha_losses(x, y, d, loss.alpha, small, limit, tiny)
+    raise unknown_kind(loss)
 
 
 @njit(**ROW)
@@ -224,9 +243,11 @@ def _pulls_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
         return lambda loss, x, y, t, neg, pos, small, limit, tiny: _near_zero_pulls(
             x, y, t, neg, loss.alpha, small, limit, tiny
         )
-    return lambda loss, x, y, t, neg, pos, small, limit, tiny: _alpha_pulls(
-        x, y, t, neg, loss.alpha, small, limit, tiny
-    )
+    if kind in (Alpha, LowAlpha):
+        return lambda loss, x, y, t, neg, pos, small, limit, tiny: _alpha_pulls(
+            x, y, t, neg, loss.alpha, small, limit, tiny
+        )
+    raise unknown_kind(loss)
 
 
 @njit(**ROW)
@@ -252,14 +273,6 @@ def _pull_row_again_of_kind(loss, x, y, t, neg, pos, small, limit, tiny):
     if loss.instance_class is Euclidean:
         return lambda loss, x, y, t, neg, pos, small, limit, tiny: _times(t, y, pos)
     return lambda loss, x, y, t, neg, pos, small, limit, tiny: pull_row(loss, x, y, t, neg, pos, small, limit, tiny)
-
-
-@njit(**ROW)
-def _hide(d, p):
-    """Losses without prior weight count as the largest number."""
-    large, zero = d.dtype.type(1e30), p.dtype.type(0)
-    for i in range(d.size):
-        d[i] = d[i] if p[i] > zero else large
 
 
 @njit(**ROW)
@@ -290,6 +303,12 @@ def _shortfalls(d, out, lowest, over_gamma):
 
 
 @njit(**ROW)
+def _above(d, out, lowest):
+    for i in range(d.size):
+        out[i] = d[i] - lowest
+
+
+@njit(**ROW)
 def scale_row(t, factor):
     for i in range(t.size):
         t[i] *= factor
@@ -303,22 +322,26 @@ def _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e
     log_share = np.log(mass / total)
     if mass > limits[4] * total:
         losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-        if p is not None:
-            _hide(d, p)
         _shortfalls(d, e, lowest, over_gamma)
-        missing = sum_of_row(e) if p is None else dot(p, e)
-        log_share = np.log1p(max(missing / total, -0.5))
+        lacking = (sum_of_row(e) if p is None else dot(p, e)) / total
+        if lacking > -limits[5]:
+            _above(d, e, lowest)
+            return lowest + (sum_of_row(e) if p is None else dot(p, e)) / total, total
+        log_share = np.log1p(max(lacking, -0.5))
     return lowest - gamma * log_share, total
 
 
 @njit(**ROW)
 def weigh_row(loss, x, y, p, silent, over_gamma, limits, d, t):
-    """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses."""
+    """Weights ``t`` of a row, not yet divided by their sum: that sum, the least loss, and the sum of the losses.
+
+    What has no prior weight has no part in any of them.
+    """
     real = t.dtype.type
     losses_of_row(loss, x, y, d, real(limits[0]), real(limits[1]), real(limits[2]))
-    if p is not None:
-        _hide(d, p)
-    lowest = _lowest(d) if silent == 0 else real(0)
+    lowest = real(0)
+    if silent == 0:
+        lowest = _lowest(d) if p is None else _lowest_seen(d, p)
     _exponentials(d, t, lowest, over_gamma, real(limits[3]))
     if p is not None:
         scale_by(t, p)
@@ -353,8 +376,12 @@ def _weigh_and_pull_row_of_kind(loss, x, y, p, silent, over_gamma, limits, d, t,
 
 
 @njit(**ROW)
-def judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, seen):
-    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by."""
+def judge_row(loss, x, y, p, silent, weight, gammas, over_gamma, limits, d, e, seen):
+    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by.
+
+    `gammas` are gamma as it is, and within the numbers of the data's type.
+    """
     mass, lowest, total_loss = seen
-    excess, total = _excess(loss, x, y, p, silent, mass, lowest, gamma, over_gamma, limits, d, e)
+    gamma, held = gammas
+    excess, total = _excess(loss, x, y, p, silent, mass, lowest, held, over_gamma, limits, d, e)
     return weight * (excess - gamma * np.log(total)), weight * excess, weight * total_loss, weight / mass

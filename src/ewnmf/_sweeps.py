@@ -19,6 +19,7 @@ from ewnmf._rows import (
     ROW,
     Alpha,
     Euclidean,
+    KullbackLeibler,
     LowAlpha,
     NearZeroAlpha,
     copy_row,
@@ -28,6 +29,7 @@ from ewnmf._rows import (
     pull_row,
     pull_row_again,
     sum_of_row,
+    unknown_kind,
     weigh_and_pull_row,
     weigh_row,
 )
@@ -47,7 +49,9 @@ def _weights_row(loss, A, pos):
 def _weights_row_of_kind(loss, A, pos):
     if loss.instance_class is Euclidean:
         return lambda loss, A, pos: A
-    return lambda loss, A, pos: pos
+    if loss.instance_class in (KullbackLeibler, Alpha, LowAlpha, NearZeroAlpha):
+        return lambda loss, A, pos: pos
+    raise unknown_kind(loss)
 
 
 def _factor(loss, num, den, cap):
@@ -69,7 +73,9 @@ def _factor_of_kind(loss, num, den, cap):
         return near_zero
     if kind in (Alpha, LowAlpha):
         return lambda loss, num, den, cap: min((num / den) ** (1.0 / loss.alpha), cap) if den > 0 else 1.0
-    return lambda loss, num, den, cap: num / den if den > 0 else 1.0
+    if kind in (Euclidean, KullbackLeibler):
+        return lambda loss, num, den, cap: num / den if den > 0 else 1.0
+    raise unknown_kind(loss)
 
 
 def _penalised_factor(loss, num, den, h, linear, ridge, cap):
@@ -91,11 +97,14 @@ def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
             loss, num - linear, max(den + loss.alpha * linear, 1e-30 * (den + loss.alpha * num)), cap
         )
 
-    def kullback_leibler(loss, num, den, h, linear, ridge, cap):
-        slope = den + linear
-        return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+    if kind is KullbackLeibler:
 
-    return kullback_leibler
+        def kullback_leibler(loss, num, den, h, linear, ridge, cap):
+            slope = den + linear
+            return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+
+        return kullback_leibler
+    raise unknown_kind(loss)
 
 
 def _step(loss, num, den, codes, bounds, weight, new):
@@ -159,11 +168,11 @@ def _add_penalty_of_kind(codes, bounds, s, J, E):
 def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
     """Weights, pulls and objective of the points from `at` to `to`, whose reconstructions are in `Y`."""
     X, s, silent, constant = given
-    loss, gamma, limits = how
+    loss, gammas, limits = how
     J, E, L = seen
     d, e = rows[0], rows[1]
     m, real = X.shape[1], Y.dtype.type
-    over_gamma = real(1.0 / gamma)
+    over_gamma = real(1.0 / gammas[1])
     for j in range(at, to):
         r = j - at
         x, y, neg, pos = X[j], Y[r], pulls[r, :m], pulls[r, m:]
@@ -177,7 +186,7 @@ def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
             continue
         p, weight = None if P is None else P[j], s[j] if s.size > 0 else 1.0
         weighed = weigh_and_pull_row(loss, x, y, p, silent, over_gamma, limits, d, t, neg, pos)
-        J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gamma, over_gamma, limits, d, e, weighed)
+        J[j], E[j], L[j], factor = judge_row(loss, x, y, p, silent, weight, gammas, over_gamma, limits, d, e, weighed)
         factors[r] = real(factor)
 
 
@@ -185,9 +194,9 @@ def _weigh(given, P, how, at, to, Y, A, pulls, factors, seen, rows):
 def _weigh_only(given, P, how, at, to, Y, A, pulls, factors, rows):
     """The weights of the points from `at` to `to`, and what they have yet to be multiplied by."""
     X, s, silent, constant = given
-    loss, gamma, limits = how
+    loss, gammas, limits = how
     m, real = X.shape[1], Y.dtype.type
-    over_gamma = real(1.0 / gamma)
+    over_gamma = real(1.0 / gammas[1])
     for j in range(at, to):
         t = _weights_row(loss, A[j - at], pulls[j - at, m:])
         if constant.size > 0:

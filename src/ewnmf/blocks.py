@@ -133,6 +133,16 @@ class Dense:
         """
         return self, None
 
+    def zero_attributes(self) -> Array:
+        """The attributes that were observed, and are zero wherever they were."""
+        P, left = self.P, np.arange(self.X.shape[0])
+        for cut in self.cuts():
+            if left.size == 0:
+                return left
+            X = self.points(cut)[left]
+            left = left[~(X.any(axis=1) if P is None else ((X != 0) & (P[left, cut] > 0)).any(axis=1))]
+        return left if P is None else left[P[left].any(axis=1)]
+
     def thin(self, problem: Problem, rule: Rule) -> Dense:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""
         return self
@@ -175,9 +185,10 @@ class Sparse(Dense):
     def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """Attributes that are zero in every point have a closed form: see `Block.silent`.
 
-        Not where they have priors of their own and share the weights of a point with the others.
+        Not where they have priors of their own and share the weights of a point with the others, nor for a loss or
+        weighting of the user's own.
         """
-        if self.P is not None and problem.weighting.shared:
+        if not problem.is_known or (self.P is not None and problem.weighting.shared):
             return self, None
         heard = needed.copy()
         heard[self.X.indices[self.X.data != 0]] = True
@@ -188,6 +199,14 @@ class Sparse(Dense):
         mean = None if self.P is None else self.mean_weight(problem)
         X = self.X.tocsr()[rows].tocsc()
         return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size, mean_prior=mean), rows
+
+    def zero_attributes(self) -> Array:
+        """The attributes that were observed, and are zero wherever they were."""
+        if self.P is not None:
+            return super().zero_attributes()
+        zero = np.ones(self.X.shape[0], dtype=bool)
+        zero[self.X.indices[self.X.data != 0]] = False
+        return np.flatnonzero(zero)
 
     def thin(self, problem: Problem, rule: Rule) -> Dense:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""

@@ -85,10 +85,14 @@ def _start(block: Block, W: Array, floor: float) -> Array:
 
 
 def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
-    """The effective weights (M x N) of the data under given factors."""
-    data, kernel = _thin(problem, data, facts, tiny)
+    """The weights (M x N) of the data under given factors, as users are handed them."""
+    weighting = problem.weighting.shown
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
+    if not weighting.adaptive:
+        A[:] = weighting.constant(data.X, data.P, data.s, data.silent)
+        return A
+    data, kernel = _thin(problem, data, facts, tiny)
     with single_threaded_blas():
         for cut in data.cuts():
-            A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), problem.weighting)
+            A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), weighting)
     return A

@@ -76,7 +76,8 @@ class Factorization:
     def weights(self) -> Array:
         """The weight of every entry (n x m), 0 where it is missing.
 
-        With the entropy weighting every row sums to one (Eq. (18)), but for points without an observed entry.
+        The share of an entry in its point: every row sums to one with the entropy weighting (Eq. (18)) and without
+        weighting, where shares are equal, but for points without an observed entry; fixed weights are as they came.
         """
         seen = self._points.seen
         unit = Unit.of(self.problem, self._points.take(self._points.counted))
@@ -187,7 +188,7 @@ def factorize(
     rng : int, numpy.random.Generator, optional
         Source of the start.
     callbacks : sequence of callables
-        Each is given an `Iteration` after every iteration and may return True to stop the run.
+        Each is given an `Iteration` after every iteration (its factors are read-only) and may return True to stop.
 
     Returns
     -------

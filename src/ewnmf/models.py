@@ -110,7 +110,7 @@ class NMF(Model):
         """Multiplicative updates, in fewer products for squared errors without weights and penalties."""
         if self.penalised:
             return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
-        plain = isinstance(loss, Euclidean) and not weighting.weighted and not facts.priors
+        plain = type(loss) is Euclidean and not weighting.weighted and not facts.priors
         return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
 
@@ -134,7 +134,7 @@ class Semi(Model):
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Euclidean only."""
-        if not isinstance(loss, Euclidean):
+        if type(loss) is not Euclidean:
             why = "W H may be negative there, where this loss is not defined"
             raise _refusal(loss, "model='semi-nmf'", why, "loss='euclidean', or model='nmf' on nonnegative data")
 
@@ -163,7 +163,7 @@ class Convex(Model):
 
     def takes_negative(self, loss: Loss) -> bool:
         """With the Euclidean loss."""
-        return isinstance(loss, Euclidean)
+        return type(loss) is Euclidean
 
     def refuses_hidden(self) -> str | None:
         """Components are made of whole points."""
@@ -178,7 +178,7 @@ class Convex(Model):
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules for the Euclidean loss without weights, weighted rules otherwise."""
-        plain = isinstance(loss, Euclidean) and not weighting.weighted and not facts.priors
+        plain = type(loss) is Euclidean and not weighting.weighted and not facts.priors
         if not facts.signed:
             return (convex.ConvexPlain if plain else convex.ConvexNonnegative)(loss, facts)
         few = max(facts.n_points, facts.mass) <= facts.n_attributes
@@ -230,7 +230,7 @@ class Orthogonal(Model):
             why = "no step is known that never raises its penalised cost"
             raise _refusal(loss, part, why, "'euclidean' or 'kullback-leibler', or method='hard'")
         if self.method in ("lagrange", "stiefel"):
-            if not isinstance(loss, Euclidean):
+            if type(loss) is not Euclidean:
                 why = "the method is derived for squared errors"
                 raise _refusal(loss, part, why, "loss='euclidean', or method='hard'")
             if weighting.weighted:

@@ -181,7 +181,7 @@ def _refuse_hidden(hidden: Array, problem: Problem, masked: bool) -> None:
 def _filled(X: Any, hidden: Array, positive: bool) -> Any:
     """``X`` with zeros where it is hidden or, where a loss takes none, the least observed value."""
     if issparse(X):
-        return X.multiply(~hidden).tocsr()
+        return type(X)(_filled(X.toarray(), hidden, positive)) if positive else X.multiply(~hidden).tocsr()
     filled = X.copy()
     filled[hidden] = X[~hidden].min(initial=np.inf) if positive else 0
     if positive and hidden.all():

@@ -63,5 +63,10 @@ class Problem:
 
     def looks_at_stored(self, rule: Rule) -> bool:
         """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only."""
-        alike = not self.weighting.weighted and self.loss.zero_cost is not None
+        alike = self.is_known and not self.weighting.weighted and self.loss.zero_cost is not None
         return rule.facts.stored and alike and rule.products_only
+
+    @property
+    def is_known(self) -> bool:
+        """Whether loss and weighting are of this package."""
+        return losses.is_known(self.loss) and weights.is_known(self.weighting)

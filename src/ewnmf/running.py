@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf import checks
+from ewnmf.blocks import Dense
 from ewnmf.gamma import SelfTuning, rounding
 from ewnmf.models import NMF
 from ewnmf.naming import unknown_name
@@ -19,7 +19,7 @@ from ewnmf.points import Points
 from ewnmf.problem import Problem
 from ewnmf.solver import Callback, Interrupted, Iteration, Solution, solve
 from ewnmf.updates.rule import Factors
-from ewnmf.weights import Entropy, Uniform
+from ewnmf.weights import Entropy, Uniform, Weighting
 
 __all__ = ["Settings", "run"]
 
@@ -53,7 +53,7 @@ def run(
     With `tune` gamma is settled during its first part. NMF at an infinite gamma, where every entry has the weight
     1 / m, is plain NMF but for that factor, and runs as such.
     """
-    if not tune and problem.weighting == Entropy(math.inf) and isinstance(problem.model, NMF) and points.P is None:
+    if not tune and _even(problem.weighting) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
     data, start = points.data, start.holding(fixed)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
@@ -63,7 +63,10 @@ def run(
         )
     least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
     tuner = SelfTuning.for_run(settings.max_iter, least) if tune else None
-    heard, rows = data.loud(problem, needed=np.asarray(fixed.any(axis=0)))
+    needed = np.asarray(fixed.any(axis=0))
+    if settings.order == "codes-first":
+        start = _without_zeros(problem, data, start, needed)
+    heard, rows = data.loud(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
@@ -86,12 +89,18 @@ def run(
     return solution._replace(factors=whole(solution.factors))
 
 
+def _even(weighting: Weighting) -> bool:
+    """Whether these are entropy weights at an infinite gamma."""
+    return type(weighting) is Entropy and not weighting.adaptive
+
+
 def _run_plain(problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> Solution:
     """The run at an infinite gamma."""
-    m = points.X.shape[1]
+    assert isinstance(problem.weighting, Entropy)
+    m, gamma = points.X.shape[1], problem.weighting.gamma
 
     def weighed(at: Iteration) -> Iteration:
-        return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=math.inf)
+        return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=gamma)
 
     def concluded(solution: Solution) -> Solution:
         history = [J / m for J in solution.history]
@@ -104,6 +113,23 @@ def _run_plain(problem: Problem, points: Points, start: Factors, settings: Setti
     except Interrupted as interrupt:
         interrupt.solution = concluded(interrupt.solution)
         raise
+
+
+def _without_zeros(problem: Problem, data: Dense, start: Factors, needed: Array) -> Factors:
+    """The start with a basis of 0 for attributes that are zero in every point, but for those that are `needed`.
+
+    Components that move first take it there themselves; codes would first be fitted to what was drawn there, and sparse
+    data, which leaves such attributes out, would lead elsewhere.
+    """
+    if not (start.basis and problem.is_known and problem.loss.silent_zeros):
+        return start
+    zero = data.zero_attributes()
+    zero = zero[~needed[zero]]
+    if zero.size in (0, data.X.shape[0]):
+        return start
+    W = start.W.copy(order="F")
+    W[zero] = 0
+    return start._replace(basis=(W, *start.basis[1:]))
 
 
 def _restricted(start: Factors, rows: Array | None) -> Factors:

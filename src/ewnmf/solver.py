@@ -24,7 +24,10 @@ __all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
 
 @dataclass(frozen=True)
 class Iteration:
-    """What a callback sees after an iteration: its number (from 1), ``J*``, ``E``, gamma and the factors."""
+    """What a callback sees after an iteration: its number (from 1), ``J*``, ``E``, gamma and the factors.
+
+    The factors are those of the run, read-only and valid until the callback returns; keep copies.
+    """
 
     number: int
     objective: float
@@ -34,14 +37,17 @@ class Iteration:
     """Whether gamma is final, so that objectives can be compared from here on."""
     factors: Factors
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "factors", self.factors.read_only())
+
     @property
     def codes(self) -> Array:
-        """The codes (n x K), a view."""
+        """The codes (n x K), a view that is read-only."""
         return self.factors.H.T
 
     @property
     def components(self) -> Array:
-        """The components (K x m), a view."""
+        """The components (K x m), a view that is read-only."""
         return self.factors.W.T
 
 

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "resolve"]
+__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "is_known", "resolve"]
 
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
+
+_ENDLESS = 1e300
+"""Beyond this gamma counts as infinite: all weights are equal, and ``J*`` would overflow."""
 
 
 class Weighed(NamedTuple):
@@ -31,9 +34,13 @@ class Weighed(NamedTuple):
 
 @dataclass(frozen=True)
 class Weighting:
-    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``."""
+    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``.
 
-    name: ClassVar[str] = ""
+    Derive from it (as a frozen dataclass) to bring your own: with `evaluate` where the weights depend on the losses,
+    with `constant` where they do not. The NumPy reference runs it, with one warning.
+    """
+
+    name: ClassVar[str] = "custom"
     weighted: ClassVar[bool] = True
     """Whether entries may differ in weight."""
     takes_weights: ClassVar[bool] = False
@@ -41,10 +48,16 @@ class Weighting:
     shared: ClassVar[bool] = False
     """Whether the attributes of a point share one unit of weight."""
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Weights of one's own may differ between entries, whatever the class that they are derived from."""
+        super().__init_subclass__(**options)
+        if "weighted" not in vars(cls) and {"constant", "evaluate"} & vars(cls).keys():
+            cls.weighted = True
+
     @property
     def adaptive(self) -> bool:
         """Whether the weights depend on the losses."""
-        return False
+        return type(self).evaluate is not Weighting.evaluate
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """The weights before any loss is known (M x N): ``s * P``."""
@@ -75,6 +88,11 @@ class Weighting:
         """The weighting that gives the same weights for losses multiplied by `factor`; None where that is not known."""
         return None
 
+    @property
+    def shown(self) -> Weighting:
+        """The weighting whose weights users are handed."""
+        return self
+
 
 @dataclass(frozen=True)
 class Uniform(Weighting):
@@ -86,6 +104,11 @@ class Uniform(Weighting):
     def times(self, factor: float) -> Uniform:
         """The same."""
         return self
+
+    @property
+    def shown(self) -> Weighting:
+        """Equal shares, as at an infinite gamma; a subclass with weights of its own shows those."""
+        return self if self.weighted else Entropy(math.inf)
 
 
 @dataclass(frozen=True)
@@ -106,7 +129,8 @@ class Entropy(Weighting):
 
     The weights that minimise ``sum T * D + gamma * sum T ln(T / P)`` with every column summing to one, Eq. (10).
     ``gamma = 0`` puts all weight on the smallest loss of each point, ties shared (Eq. (9) and its footnote);
-    ``gamma = inf`` gives ``T = P / sum P``, and there ``J*`` stands for ``E``, since it has no finite value.
+    ``gamma = inf`` (and beyond 1e300) gives ``T = P / sum P``, and there ``J*`` stands for ``E``, since it has no
+    finite value.
 
     Parameters
     ----------
@@ -128,7 +152,7 @@ class Entropy(Weighting):
     @property
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
-        return not math.isinf(self.gamma)
+        return self.gamma <= _ENDLESS or type(self).evaluate is not Entropy.evaluate
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """Uniform weights ``s * P / sum P``."""
@@ -156,7 +180,7 @@ class Entropy(Weighting):
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
         total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
-        if math.isinf(self.gamma):
+        if self.gamma > _ENDLESS:
             A = self.constant(D, P, s, silent)
             mean = _column_sums(np.where(A > 0, A * D, 0))
             return Weighed(A, mean, mean)
@@ -184,27 +208,47 @@ def _all_on_the_smallest(D: Array, P: Array | None, lowest: Array, silent: int) 
 
 
 def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float, silent: int) -> tuple[Array, Float64]:
-    limits = np.finfo(D.dtype)
+    gamma = held(gamma, D.dtype)
     with np.errstate(over="ignore"):
-        z = (lowest - D) / D.dtype.type(min(max(gamma, float(limits.tiny)), float(limits.max)))
+        z = (lowest - D) / D.dtype.type(gamma)
     T = np.exp(z)
     T[T < _flush_below(D.dtype)] = 0
     if P is not None:
         T *= P
     mass = T.sum(axis=0) + silent
     share = mass.astype(np.float64) / total
-    log_share = np.log(share)
+    log_share, even = np.log(share), np.zeros(share.shape, dtype=bool)
     if np.any(share > 0.5):
-        shortfall = np.expm1(z) if P is None else P * np.expm1(z)
-        exact = np.log1p(np.maximum(np.sum(shortfall, axis=0, dtype=np.float64) / total, -0.5))
-        log_share = np.where(share > 0.5, exact, log_share)
+        lacking = _column_sums(np.expm1(z) if P is None else P * np.expm1(z)) / total
+        log_share = np.where(share > 0.5, np.log1p(np.maximum(lacking, -0.5)), log_share)
+        even = (share > 0.5) & (lacking > -even_below(D.dtype))
+    E = lowest.astype(np.float64) - gamma * log_share
+    if even.any():
+        above = D - lowest if P is None else P * np.where(P > 0, D - lowest, 0)
+        E = np.where(even, lowest + _column_sums(above) / total, E)
     T /= mass
-    return T, lowest.astype(np.float64) - gamma * log_share
+    return T, E
+
+
+def held(gamma: float, dtype: Any) -> float:
+    """Gamma within the normal numbers of `dtype`, so that losses can be divided by it."""
+    limits = np.finfo(dtype)
+    return min(max(gamma, float(limits.tiny)), float(limits.max))
+
+
+def even_below(dtype: Any) -> float:
+    """Where ``(d - lowest) / gamma`` has a mean below this, ``E`` is the mean loss: most of its digits are lost."""
+    return 1e-280 if np.finfo(dtype).bits == 64 else 1e-30
 
 
 def _flush_below(dtype: Any) -> float:
     """Weights below this are as good as 0, and their products would be denormal."""
     return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30
+
+
+def is_known(weighting: Weighting) -> bool:
+    """Whether it is of this package, and not derived from that: only then may its formula be taken for granted."""
+    return type(weighting) in (Uniform, Fixed, Entropy)
 
 
 def resolve(weighting: str | Weighting, gamma: float | None = None) -> Weighting:

@@ -40,6 +40,12 @@ class Terms(NamedTuple):
     pos: Array
 
 
+def _locked(part: Array) -> Array:
+    view = part.view()
+    view.flags.writeable = False
+    return view
+
+
 class Factors(NamedTuple):
     """``W`` (M x K), ``H`` (K x N) and, in Convex-NMF, ``U`` (N x K) with ``W = X U``."""
 
@@ -51,6 +57,10 @@ class Factors(NamedTuple):
     def W(self) -> Array:
         """The basis (M x K)."""
         return self.basis[0]
+
+    def read_only(self) -> Factors:
+        """The same as views that cannot be written to."""
+        return Factors(tuple(map(_locked, self.basis)), _locked(self.H), None if self.U is None else _locked(self.U))
 
     def holding(self, fixed: Array) -> Factors:
         """The same with `fixed` (k x M) as the first components."""
