@@ -160,6 +160,30 @@ def test_large_powers_keep_the_excess_falling(a: float, order: str, seed: int) -
     assert np.all(np.diff(E) <= 1e-12 * E[0])
 
 
+@pytest.mark.parametrize(
+    ("loss", "of", "seed"),
+    [
+        (KullbackLeibler(), "codes", 23),
+        (Alpha(0.5), "codes", 26),
+        (Alpha(0.5), "components", 47),
+        (Alpha(2.0), "codes", 5),
+        (Alpha(0.0), "components", 49),
+    ],
+    ids=str,
+)
+def test_rounding_does_not_choose_between_components_that_suit_alike(loss: Loss, of: str, seed: int) -> None:
+    """All rows are equal, so that every component fits, and weights over 18 decades make rounding of costs visible."""
+    rng = np.random.default_rng(seed)
+    X = np.full((12, 9), 0.81)
+    mask, f = rng.random(X.shape) < 0.9, 10.0 ** rng.uniform(-9, 9, 9)
+    E: list[float] = []
+    watch = [lambda at: E.append(at.excess)]
+    parts: dict[str, Any] = {"loss": loss, "model": Orthogonal("hard", of), "weighting": "none"}
+    factorize(X, 5, **parts, mask=mask, feature_weight=f, rng=seed, max_iter=25, n_jobs=1, callbacks=watch)
+    exact = (16 * np.finfo(float).eps) ** 2 * np.sum(mask * f * X)
+    assert np.all(np.diff(E) <= 1e-12 * E[0] + exact)
+
+
 @pytest.mark.parametrize("loss", [KullbackLeibler(), Alpha(0.5), Alpha(2.0)], ids=repr)
 def test_an_attribute_that_only_one_point_has_is_found(loss: Loss) -> None:
     X = np.zeros((4, 5))

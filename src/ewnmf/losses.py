@@ -34,6 +34,8 @@ class RankOne(NamedTuple):
     h: Array
     cost: Array
     defined: Array
+    size: Any = 0.0
+    """What the cost is a sum and difference of: it is exact to some units in the last place of this."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +155,7 @@ class Euclidean(Loss):
         """``h = sum A x w / sum A w^2``."""
         xw, ww = np.maximum(sums[0], 0), sums[1]
         h = _ratio(xw, ww, 0.0)
-        return RankOne(h, -h * xw, ww > 0)
+        return RankOne(h, -h * xw, ww > 0, h * xw)
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,8 @@ class KullbackLeibler(Loss):
         """``h = sum A x / sum A w``."""
         total_w, log_w, total_x = sums
         h = _ratio(total_x, total_w, 0.0)
-        cost = -(total_x * np.log(h, out=np.zeros_like(h), where=h > 0) + log_w)
-        return RankOne(h, cost, total_w > 0)
+        log_h = total_x * np.log(h, out=np.zeros_like(h), where=h > 0)
+        return RankOne(h, -(log_h + log_w), total_w > 0, total_x + np.abs(log_h) + np.abs(log_w))
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,7 @@ class Alpha(Loss):
             h = np.where(power > 0, _capped_power(_ratio(power, total_w, 1.0), 1 / a), 0)
         h = np.where(total_w > 0, h, 0)
         known = (total_w > 0) & (np.abs(sums[0]) < _UNFIT)
-        return RankOne(h, (h * total_w - total_x) / (a - 1), known)
+        return RankOne(h, (h * total_w - total_x) / (a - 1), known, (h * total_w + total_x) / abs(a - 1))
 
     def _rank_one_near_one(self, excess: Array, total_w: Array, total_x: Array) -> RankOne:
         """With ``t = 1 - a`` and ``sum A x^a w^t = sum A x + t * excess``, nothing cancels as ``t`` goes to 0."""
@@ -320,7 +322,7 @@ class Alpha(Loss):
         gain = (log_share + log_ratio) / a
         cost = -total_x * (gain if t == 0 else np.expm1(t * gain) / t)
         h = np.where(ratio > 0, np.exp((log_ratio + t * log_share) / a), 0)
-        return RankOne(h, cost, total_w > 0)
+        return RankOne(h, cost, total_w > 0, total_x * (1 + np.abs(log_share) + np.abs(log_ratio)))
 
 
 def _ratio(num: Array, den: Array, otherwise: float) -> Array:

@@ -21,10 +21,22 @@ def _only(F: Array, best: Array, axis: int) -> Array:
     return kept
 
 
-def _choose(fit: Any, axis: int) -> Array:
-    """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns."""
+_ROUNDING = 64 * np.finfo(np.float64).eps
+"""Costs that differ by less than this share of what they are made of are equal."""
+
+
+def _choose(fit: Any, axis: int, before: Array) -> Array:
+    """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns.
+
+    Among equals it is the component that was alone `before`: between those rounding would choose, and ``E`` could rise.
+    """
     cost = np.where(fit.defined, fit.cost, np.inf)
-    best = np.expand_dims(np.argmin(cost, axis=axis), axis)
+    best, last = (np.expand_dims(at, axis) for at in (np.argmin(cost, axis=axis), np.argmax(before, axis=axis)))
+    size = np.broadcast_to(fit.size, cost.shape)
+    least, kept = (np.take_along_axis(cost, at, axis) for at in (best, last))
+    allowed = _ROUNDING * np.maximum(*(np.take_along_axis(size, at, axis) for at in (best, last)))
+    alone = np.count_nonzero(before, axis=axis, keepdims=True) == 1
+    best = np.where(alone & (kept <= least + allowed), last, best)
     return _only(fit.h, best, axis)
 
 
@@ -80,7 +92,7 @@ class HardCodes(_Hard):
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
-        return _choose(self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A), axis=0)
+        return _choose(self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A), 0, H)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Every component refitted to its points, and kept where it has none."""
@@ -112,7 +124,7 @@ class HardComponents(_Hard):
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
-        return (_choose(self._fit(stats, basis[0].dtype), axis=1),)
+        return (_choose(self._fit(stats, basis[0].dtype), 1, basis[0]),)
 
     def finish(self, factors: Factors, s: Array | None) -> Factors:
         """Columns of ``W`` with norm one (those of components without attributes stay 0)."""

@@ -1,0 +1,161 @@
+"""The numbers that a problem ends in, by either way in, and how two such answers are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ewnmf
+from tests.torture import tolerances
+from tests.torture.judging import Refused, Undecided, Violation, attempt
+from tests.torture.problems import Problem
+
+__all__ = ["Answer", "Trial", "ask", "comparable", "fit", "same_bits"]
+
+Array = NDArray[Any]
+Answer = dict[str, Array]
+SUMS = ("E", "loss", "score")
+
+
+def bare(problem: Problem) -> Answer:
+    """What `factorize` returns."""
+    run = ewnmf.factorize(**problem.arguments())
+    return {
+        "codes": run.codes,
+        "components": run.components,
+        "weights": run.weights(),
+        "E": np.array([run.excess]),
+        "gamma": np.array([np.nan if run.gamma is None else run.gamma]),
+    }
+
+
+def fit(problem: Problem) -> Any:
+    """The fitted estimator."""
+    return problem.estimator().fit(problem.given(), **problem.asked(fit=True))
+
+
+def learned(problem: Problem) -> Answer:
+    """What the estimator knows after `fit`."""
+    model, X, asked = fit(problem), problem.given(), problem.asked()
+    codes = model.transform(X, **asked)
+    answer = {
+        "codes": codes,
+        "components": model.components_,
+        "weights": model.weights(X, **asked),
+        "loss": np.array([model.reconstruction_err_**2 / problem.core_loss.err_factor]),
+        "gamma": np.array([np.nan if model.gamma_ is None else model.gamma_]),
+    }
+    try:
+        score = attempt(lambda: model.score(X, sample_weight=problem.asked(fit=True).get("sample_weight"), **asked))
+        answer["score"] = np.array([score])
+    except Refused:
+        pass
+    return answer
+
+
+WAYS: dict[str, Callable[[Problem], Answer]] = {"factorize": bare, "estimator": learned}
+
+
+def ask(problem: Problem, way: str) -> Answer:
+    """The answer; `Refused` or `Violation` where there is none."""
+    answer = attempt(lambda: WAYS[way](problem))
+    for name, value in answer.items():
+        if name != "gamma" and not np.isfinite(value).all():
+            raise Violation(f"{name} is not finite")
+    return answer
+
+
+def comparable(answer: Answer) -> Answer:
+    """The same with factors in the unit of the data: a code means nothing where its component is 0, nor the reverse."""
+    codes, components = (answer[name].astype(np.float64) for name in ("codes", "components"))
+    high, wide = np.abs(components).max(axis=1, initial=0), np.abs(codes).max(axis=0, initial=0)
+    parts = {
+        "codes": codes * high,
+        "components": components * wide[:, None],
+        "reconstruction": codes @ components,
+        "terms": np.abs(codes) @ np.abs(components),
+    }
+    return {**answer, **parts}
+
+
+def same_bits(one: Answer, other: Answer) -> None:
+    """Refuse to see any difference."""
+    for name in {**one, **other}:
+        if name not in one or name not in other:
+            raise Violation(f"only one of the two has a {name}")
+        if not np.array_equal(one[name], other[name], equal_nan=True):
+            raise Violation(f"{name} differs by {np.nanmax(np.abs(one[name] - other[name])):.3g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """An answer, and what it is worth: how far it moves when the numbers that go in move by rounding."""
+
+    problem: Problem
+    way: str
+
+    @cached_property
+    def answer(self) -> Answer:
+        """The answer itself."""
+        return comparable(ask(self.problem, self.way))
+
+    @cached_property
+    def shaken(self) -> list[Answer]:
+        """Answers to the problem moved by rounding."""
+        return [comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)) for seed in (0, 1)]
+
+    def allowed(self, name: str) -> float:
+        """By how much this part of the answer may differ."""
+        value, problem = self.answer[name], self.problem
+        u = problem.rounding
+        moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken)
+        allowed = u * _size(value) + tolerances.AMPLIFIED * moved
+        if name in SUMS:
+            S = problem.scale**problem.degree if name == "score" else problem.size(self.answer["terms"])
+            return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least
+        return allowed + (0 if name in ("weights", "gamma") else u * problem.scale)
+
+    def agrees_with(self, other: Answer) -> None:
+        """See whether another way of computing comes to the same; `Undecided` where rounding decides all of it."""
+        decided = False
+        for name in (name for name in self.answer if name in other):
+            mine, theirs = self.answer[name], other[name]
+            if mine.shape != theirs.shape:
+                raise Violation(f"{name} has shape {theirs.shape}, not {mine.shape}")
+            off, size = _difference(mine, theirs), max(_size(mine), _size(theirs))
+            if off <= 0:
+                decided = True
+                continue
+            allowed = self.allowed(name)
+            if off > allowed:
+                raise Violation(f"{name} differs by {off / size:.2g} of its size, {allowed / size:.2g} is allowed")
+            decided |= allowed <= tolerances.UNDECIDED * size
+        if not decided:
+            raise Undecided
+
+    def at(self, **changes: Any) -> Answer:
+        """The answer to the problem with these changes, which must not be refused where this one is not."""
+        self.answer  # noqa: B018
+        try:
+            return comparable(ask(replace(self.problem, **changes), self.way))
+        except Refused as refusal:
+            raise Violation(f"refused with {changes}: {refusal}") from refusal
+
+
+def _size(value: Array) -> float:
+    return float(np.abs(value).max(initial=0, where=np.isfinite(value)))
+
+
+def _difference(one: Array, other: Array) -> float:
+    """The largest difference; equal values that are no numbers differ by nothing."""
+    if one.shape != other.shape:
+        return np.inf
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = np.abs(one.astype(np.float64) - other)
+    same = (one == other) | (np.isnan(one) & np.isnan(other))
+    return float(np.nan_to_num(np.where(same, 0, off), nan=np.inf, posinf=np.inf).max(initial=0))

@@ -1,0 +1,269 @@
+"""One random problem, made of a seed and an index alone: data, parameters, weights, start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ewnmf
+from ewnmf import losses
+from ewnmf.models import Model
+from tests.torture import tolerances
+from tests.torture.data import SPARSE, lay_out
+
+__all__ = ["Problem"]
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an estimator or `factorize` is asked for. ``X`` (n x m) is whole; `hidden` says what is not observed."""
+
+    seed: int
+    index: int
+    kind: str
+    name: str
+    """Of the estimator."""
+    X: Array
+    layout: str
+    K: int
+    loss: str = "euclidean"
+    alpha: float = 0.5
+    weighting: str = "none"
+    gamma: float | str = 1.0
+    solver: str = "mu"
+    order: str = "auto"
+    init: str = "custom"
+    options: dict[str, Any] = field(default_factory=dict)
+    """Parameters that only this estimator has."""
+    hidden: Array | None = None
+    hide_by: str = "mask"
+    junk: float | None = None
+    """What stands in a dense ``X`` where `mask` hides it."""
+    weights: Array | None = None
+    sample_weight: Array | None = None
+    feature_weight: Array | None = None
+    fixed: Array | None = None
+    codes: Array | None = None
+    components: Array | None = None
+    combinations: Array | None = None
+    max_iter: int = 10
+    tol: float = 0.0
+    n_jobs: int = 1
+
+    def __str__(self) -> str:
+        n, m = self.X.shape
+        loss = f"alpha={self.alpha!r}" if self.loss == "alpha" else self.loss
+        parts = [self.name, *(f"{name}={value!r}" for name, value in self.options.items()), loss, self.weighting]
+        if self.weighting == "entropy":
+            parts.append(f"gamma={self.gamma!r}")
+        parts += [self.solver, self.order, self.init, f"K={self.K}", f"{n}x{m} {self.X.dtype} {self.layout}"]
+        parts += [f"{self.kind!r} up to {np.abs(self.X).max():.2g}", f"max_iter={self.max_iter}"]
+        if self.hidden is not None:
+            parts.append(f"{int(self.hidden.sum())} hidden by {self.hide_by} ({self.junk})")
+        for name in ("weights", "sample_weight", "feature_weight", "fixed"):
+            value = getattr(self, name)
+            if value is not None:
+                parts.append(f"{name} {value.min():.2g}..{value.max():.2g}")
+        return ", ".join(parts)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether the data is handed over sparse."""
+        return self.layout in SPARSE
+
+    @property
+    def core_loss(self) -> losses.Loss:
+        """The loss as an object."""
+        return losses.resolve(self.loss, self.alpha)
+
+    @property
+    def degree(self) -> float:
+        """``d(cx, cy) = c^degree d(x, y)``."""
+        degree = self.core_loss.degree
+        assert degree is not None
+        return degree
+
+    @property
+    def lost(self) -> float:
+        """How many times more rounding there is where powers ``1 / alpha``, or logarithms in their place, are taken."""
+        if self.loss != "alpha" or self.alpha >= 1:
+            return 1.0
+        sizes = np.abs(self.X[self.X != 0]).astype(np.float64)
+        logarithm = float(np.abs(np.log(sizes)).max(initial=1.0))
+        return max(1.0, min(logarithm, 1 / abs(self.alpha) if self.alpha else np.inf))
+
+    @property
+    def rounding(self) -> float:
+        """``u`` of this problem."""
+        return self.lost * tolerances.unit(self.X.dtype, *self.X.shape, self.K)
+
+    @property
+    def model(self) -> Model:
+        """The model as an object."""
+        model: Model = self.estimator()._model()
+        return model
+
+    @property
+    def monotone(self) -> bool:
+        """Whether ``E`` never rises."""
+        return self.options.get("method") not in ("lagrange", "stiefel")
+
+    @property
+    def penalised(self) -> bool:
+        """Whether the cost has a part that does not scale with the data."""
+        return self.options.get("method") == "soft" or bool(self.options.get("alpha_W") or self.options.get("alpha_H"))
+
+    @property
+    def priors(self) -> Array:
+        """The weight of every entry (n x m) before anything is learned."""
+        P = np.ones(self.X.shape) if self.weights is None else self.weights.astype(np.float64)
+        if self.feature_weight is not None:
+            P = P * self.feature_weight
+        return P if self.hidden is None else np.where(self.hidden, 0, P)
+
+    def total(self, values: Array) -> float:
+        """The sum of `values` (n x m) under the weights; for learned ones at most that of each point's largest."""
+        P = self.priors
+        s = np.ones(len(P)) if self.sample_weight is None else self.sample_weight.astype(np.float64)
+        with np.errstate(over="ignore"):
+            if self.weighting == "entropy":
+                return float(s @ np.max(np.where(P > 0, values, 0), axis=1))
+            return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
+
+    def size(self, terms: Array) -> float:
+        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.total(np.maximum(np.abs(self.X.astype(np.float64)), terms) ** self.degree)
+
+    @property
+    def scale(self) -> float:
+        """The largest value, 1 where all are 0."""
+        return float(np.abs(self.X).max()) or 1.0
+
+    @property
+    def least(self) -> float:
+        """``F``: what reconstructions at the floor cost."""
+        height = self.K * tolerances.floor(self.X.dtype) * self.scale
+        with np.errstate(under="ignore"):
+            return self.total(np.full(self.X.shape, height**self.degree))
+
+    def given(self) -> Any:
+        """``X`` as it is handed over, in memory of its own."""
+        X = self.X
+        if self.hidden is not None:
+            junk = np.nan if self.hide_by == "nan" else self.junk
+            if junk is not None:
+                X = np.where(self.hidden, X.dtype.type(junk), X)
+        return lay_out(X, self.layout)
+
+    def estimator(self) -> Any:
+        """The estimator, not fitted."""
+        return getattr(ewnmf, self.name)(
+            self.K,
+            loss=self.loss,
+            alpha=self.alpha,
+            weighting=self.weighting,
+            gamma=self.gamma,
+            solver=self.solver,
+            order=self.order,
+            init=self.init,
+            feature_weight=_copied(self.feature_weight),
+            fixed_components=_copied(self.fixed),
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            random_state=self.seed % 2**31,
+            **self.options,
+        )
+
+    def asked(self, fit: bool = False) -> dict[str, Any]:
+        """What `fit`, or else `transform`, is given besides ``X``."""
+        asked: dict[str, Any] = {}
+        if self.weights is not None:
+            asked["weights"] = self.weights.copy()
+        if self.hidden is not None and self.hide_by == "mask":
+            asked["mask"] = ~self.hidden
+        if not fit:
+            return asked
+        if self.sample_weight is not None:
+            asked["sample_weight"] = self.sample_weight.copy()
+        if self.init == "custom":
+            asked["W"] = _copied(self.codes)
+            basis = ("U", self.combinations) if self.name == "ConvexNMF" else ("H", self.components)
+            asked[basis[0]] = _copied(basis[1])
+        return asked
+
+    def arguments(self) -> dict[str, Any]:
+        """What `factorize` is given, from a start of its own."""
+        basis = {"combinations": self.combinations} if self.name == "ConvexNMF" else {"components": self.components}
+        given = {name: _copied(value) for name, value in {"codes": self.codes, **basis}.items()}
+        if self.sample_weight is not None:
+            given["sample_weight"] = self.sample_weight.copy()
+        return {
+            "X": self.given(),
+            "n_components": self.K,
+            "loss": self.core_loss,
+            "model": self.model,
+            "weighting": self.weighting,
+            "gamma": self.gamma,
+            "feature_weight": _copied(self.feature_weight),
+            "fixed_components": _copied(self.fixed),
+            "order": self.model.order if self.order == "auto" else self.order,
+            "solver": self.solver,
+            "max_iter": self.max_iter,
+            "tol": self.tol,
+            "n_jobs": self.n_jobs,
+            **self.asked(),
+            **given,
+        }
+
+    def scaled(self, c: float) -> Problem:
+        """The same in another unit: ``c X``, and everything else to match."""
+        with np.errstate(over="ignore"):
+            gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma * np.float64(c) ** self.degree)
+        moved: dict[str, Any] = {name: _scaled(getattr(self, name), c) for name in ("X", "components", "fixed")}
+        return replace(self, gamma=gamma, **moved)
+
+    def weighing(self, counts: Array) -> Problem:
+        """The same with these weights of the points."""
+        combinations = None if self.combinations is None else self.combinations * counts[:, None]
+        return replace(self, sample_weight=counts.astype(self.X.dtype), combinations=combinations)
+
+    def repeated(self, counts: Array) -> Problem:
+        """The same with every point as often as `counts` says."""
+        rows = np.repeat(np.arange(len(counts)), counts)
+        parts = ("X", "hidden", "weights", "codes", "combinations")
+        moved: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[rows] for name in parts
+        }
+        return replace(self, sample_weight=None, **moved)
+
+    def shaken(self, seed: int, amount: float) -> Problem:
+        """The same with every number moved by up to `amount` units in the last place."""
+        rng = np.random.default_rng([self.seed, self.index, seed])
+        eps = amount * float(np.finfo(self.X.dtype).eps)
+
+        def shake(value: Any) -> Any:
+            moved = np.asarray(value, dtype=np.float64) * (1 + eps * rng.uniform(-1, 1, np.shape(value)))
+            return moved.astype(self.X.dtype)
+
+        names = ("X", "weights", "sample_weight", "feature_weight", "fixed", "codes", "components", "combinations")
+        moved: dict[str, Any] = {name: shake(getattr(self, name)) for name in names if getattr(self, name) is not None}
+        gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma * (1 + eps * rng.uniform(-1, 1)))
+        return replace(self, gamma=gamma, **moved)
+
+
+def _copied(value: Array | None) -> Array | None:
+    return None if value is None else value.copy()
+
+
+def _scaled(value: Array | None, c: float) -> Array | None:
+    if value is None:
+        return None
+    with np.errstate(over="ignore", under="ignore"):
+        return (value.astype(np.float64) * c).astype(value.dtype)

@@ -1,0 +1,72 @@
+"""How far rounding may carry each property. Nothing here is fitted to what the library does today.
+
+With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
+relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
+total of ``v^degree`` under the weights, ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms
+may cancel. Alpha divergences below 1 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of
+``1 / alpha`` and of the data's largest ``|ln x|``, enlarges ``u`` and ``16 eps``. Factors do not fall below floors
+(docs/design.md), so that nothing is said of values below `floor` of the data's scale; ``F`` is what reconstructions of
+that height cost.
+
+=================  ====================================================================================================
+property           what is allowed
+=================  ====================================================================================================
+descent            ``E`` may rise by 1e-12 of its first value, plus ``(16 eps)^2 S``, what rounding leaves of an exact
+                   fit. In single precision by ``u E + 2 u sqrt(E S) + u^2 S``: what a relative error ``u`` of every
+                   reconstructed value does to ``E``. Both plus ``F``.
+finite             nothing
+nonnegative        nothing
+weights            rows sum to one within ``u``; exactly 0 where nothing was observed
+unchanged          nothing: all arguments keep their bytes
+threads            nothing: the same bits for 1 and 2 threads, in blocks of 16 points
+layout             nothing: the same bits for every order in memory of dense data
+file               nothing: the same bits from a model that was saved and loaded
+fit_transform      nothing: the same bits as `fit` and `transform`
+compiled, sparse,  after 1 to 5 iterations each array may differ by ``u`` of its largest entry (factors, times what they
+units, repetition  are multiplied with, and reconstructions by ``u`` of the data's largest too), plus `AMPLIFIED` times
+                   what it changes by when every number that goes in moves by up to `SHAKE` units in its last place
+                   (the larger of two such trials): no way of computing can be closer than the data is. ``E`` and
+                   losses also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the
+                   array, nothing is said.
+=================  ====================================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "rounding", "slack", "unit"]
+
+AMPLIFIED = 100.0
+SHAKE = 4.0
+UNDECIDED = 0.1
+
+
+def unit(dtype: Any, *sizes: int) -> float:
+    """``u``, the relative error that is allowed for sums of products of these sizes."""
+    return 16 * math.sqrt(sum(sizes)) * float(np.finfo(dtype).eps)
+
+
+def floor(dtype: Any) -> float:
+    """Values below this share of the data's scale are as good as 0."""
+    return 1e-50 if np.finfo(dtype).bits == 64 else 1e-28
+
+
+def exact_fit(dtype: Any, S: float) -> float:
+    """What is left of ``E`` where the fit is exact: every entry is off by some units in its last place."""
+    return float((16 * np.finfo(dtype).eps) ** 2 * S)
+
+
+def slack(E: Any, S: float, u: float) -> Any:
+    """What a relative error `u` of all reconstructed values does to ``E`` at most."""
+    return u * E + 2 * u * np.sqrt(np.maximum(E, 0)) * math.sqrt(S) + u * u * S
+
+
+def rounding(E: Any, S: float, dtype: Any, u: float, lost: float) -> Any:
+    """By how much each of the falling values `E` may lie above the one before it."""
+    if np.finfo(dtype).bits == 64:
+        return 1e-12 * E[0] + lost**2 * exact_fit(dtype, S)
+    return slack(E[:-1], S, u)
