@@ -19,6 +19,7 @@ from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.choosing import settle
 from ewnmf.factorization import spread
 from ewnmf.gamma import GammaWish
+from ewnmf.guard import bounds_of
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
@@ -187,10 +188,10 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                     best = solution
         except Interrupted as interrupt:
             last = interrupt.solution
-            self._keep(last if best is None or last.excess < best.excess else best, points.counted)
+            self._keep(last if best is None or last.excess < best.excess else best, points)
             raise
         assert best is not None
-        self._keep(best, points.counted)
+        self._keep(best, points)
         tasks.end({})
         self._warn(best)
 
@@ -242,6 +243,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         data = points.data
         self._facts = replace(data.facts(problem), gram=None)
         self._tiny = data.tiny
+        self._bounds = None
         self._mean_point = points.mean()
         given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
         self._feature_weight = None if given is None else given.copy()
@@ -273,9 +275,9 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
             "_fitted_problem": problem if report.gamma is None else problem.at(Entropy(report.gamma)),
         }
 
-    def _keep(self, solution: Solution, counted: Array) -> None:
-        """Set the fitted attributes; `counted` says which points the solution is made of."""
-        factors, problem = solution.factors, solution.problem
+    def _keep(self, solution: Solution, points: Points) -> None:
+        """Set the fitted attributes; the solution is that of the points that count."""
+        factors, problem, counted = solution.factors, solution.problem, points.counted
         self._fitted_problem = problem
         self.components_ = np.ascontiguousarray(factors.W.T)
         self.n_components_ = self.components_.shape[0]
@@ -287,6 +289,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         self.loss_curve_ = np.array(solution.history)
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
+        self._bounds = bounds_of(problem, points.take(counted).data, factors)
 
     def _warn(self, solution: Solution) -> None:
         if solution.reason == "max_iter" and self.tol > 0:
