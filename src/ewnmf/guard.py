@@ -15,7 +15,7 @@ from ewnmf._fused import kernel_for
 from ewnmf.blocks import Dense
 from ewnmf.problem import Problem
 from ewnmf.threads import single_threaded_blas
-from ewnmf.updates.rule import Array, Factors
+from ewnmf.updates.rule import Array, Factors, weighed
 
 __all__ = ["NEGLIGIBLE", "WIDENED", "bounds_of"]
 
@@ -54,14 +54,17 @@ def _may_fade(problem: Problem, data: Dense) -> bool:
 def _look(problem: Problem, data: Dense, factors: Factors) -> tuple[Array, Array, Array]:
     """Of each attribute (M) its least and largest observed value, and whether an entry of it has nearly no weight."""
     rule = problem.rule(replace(data.facts(problem), gram=None)).encoder()
-    kernel, least = kernel_for(problem, rule, data.tiny), _FAINT * data.mean_weight(problem)
-    m = data.X.shape[0]
-    low, high, faint = np.full(m, np.inf), np.full(m, -np.inf), np.zeros(m, dtype=bool)
+    kernel, m = kernel_for(problem, rule, data.tiny), data.X.shape[0]
+    low, high, least = np.full(m, np.inf), np.full(m, -np.inf), np.full(m, np.inf)
+    total = 0.0
     with single_threaded_blas():
         for cut in data.cuts():
-            block = data.block(cut)._replace(s=None)
-            faint |= (kernel.weigh(block, factors.H[:, cut], factors.basis, problem.weighting) < least).any(axis=1)
+            block = data.block(cut)
+            A = kernel.weigh(block._replace(s=None), factors.H[:, cut], factors.basis, problem.weighting)
+            least = np.minimum(least, A.min(axis=1))
+            total += float(np.sum(weighed(A.sum(axis=0, dtype=np.float64), block.s)))
             there = True if block.P is None else block.P > 0
             low = np.minimum(low, block.X.min(axis=1, where=there, initial=np.inf))
             high = np.maximum(high, block.X.max(axis=1, where=there, initial=-np.inf))
-    return low, high, faint
+    points = data.n_points if data.s is None else float(np.sum(data.s, dtype=np.float64))
+    return low, high, least < _FAINT * total / (m * points)
