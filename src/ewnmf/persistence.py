@@ -92,6 +92,9 @@ def _check_shapes(estimator: Any) -> None:
         components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
         if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
             raise ValueError(f"its components are no table of {shape[0]} x {shape[1]} numbers")
+        bounds = getattr(estimator, "_bounds", None)
+        if bounds is not None and getattr(bounds, "shape", None) != (2, shape[1]):
+            raise ValueError(f"its bounds are no table of 2 x {shape[1]} numbers")
 
 
 def _check_finite(attributes: Mapping[str, Any]) -> None:
