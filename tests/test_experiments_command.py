@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -16,9 +18,11 @@ pytest.importorskip("click")
 from ewnmf.cli import main
 from ewnmf.cli import progress as shown
 from ewnmf.cli import reproduce as command
-from ewnmf.experiments.archive import export
+from ewnmf.experiments.archive import export, read
+from ewnmf.experiments.checking import chosen, compared
+from ewnmf.experiments.execute import execute
 from ewnmf.experiments.plan import TARGETS, planned
-from ewnmf.experiments.runner import Outcome, run
+from ewnmf.experiments.runner import Outcome
 from ewnmf.experiments.spec import Row, Spec
 from ewnmf.experiments.store import Store
 
@@ -192,23 +196,22 @@ def test_the_list_counts_runs_and_what_is_stored(capsys, out, runs):
     assert not (out / "none").exists()
 
 
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """A folder of finished rows: four of NMF in Fig. 2."""
+    folder = tmp_path_factory.mktemp("computed") / "results"
+    with Store.open(":memory:") as store:
+        for spec in [spec for spec in SIGNALS if spec.method == "nmf"][:4]:
+            figures, arrays = execute(spec)
+            store.add(Row(spec.key, spec, figures, 1.0, {}, "here", "now"), arrays)
+        export(store, folder)
+    return folder
+
+
 @pytest.fixture
-def finished(out, tmp_path):
-    """A folder of finished rows: those of NMF in Fig. 2."""
-    with Store.open(tmp_path / "before.sqlite") as store:
-        run([spec for spec in SIGNALS if spec.method == "nmf"][:4], store, Quiet(), jobs=1)
-        export(store, tmp_path / "results")
-    return tmp_path / "results"
-
-
-class Quiet:
-    """A watcher that says nothing."""
-
-    def started(self, spec): ...
-    def finished(self, spec, seconds): ...
-    def lost(self, spec): ...
-    def failed(self, spec, reason): ...
-    def tick(self): ...
+def finished(computed, tmp_path):
+    """A copy of the finished rows."""
+    return Path(shutil.copytree(computed, tmp_path / "results"))
 
 
 def test_finished_rows_are_where_it_starts(capsys, out, finished, runs, rendered):
@@ -244,12 +247,29 @@ def test_rows_are_exported_and_told(capsys, out, finished, runs):
 
 
 def test_a_check_computes_rows_again_and_tells_which(capsys, out, finished):
-    line = ("--check", 2, "--results", finished, "--quiet", "--jobs", 1)
-    code, told, error = said(capsys, *line)
+    code, told, error = said(capsys, "--check", 2, "--results", finished, "--quiet", "--jobs", 1, "--check-seed", 5)
     assert (code, error) == (0, "")
-    assert told.count("signals nmf k=2 seed=") == told.count(": the same to the bit\n") == 2
-    assert said(capsys, *line)[1] == told
-    assert said(capsys, *line, "--check-seed", 1)[1] != told
+    drawn = chosen(read(finished).rows(), 2, seed=5)
+    assert told == "".join(f"{row.spec}: the same to the bit\n" for row in drawn)
+
+
+def test_rows_to_check_are_drawn_by_the_seed_alone():
+    rows = [Row(spec.key, spec, {}, 1.0, {}, "", "now") for spec in SIGNALS]
+    first = chosen(rows, 5, seed=0)
+    assert chosen(rows[::-1], 5, seed=0) == first
+    assert chosen(rows, 5, seed=1) != first
+    assert len(chosen(rows, 100, seed=0)) == 30
+
+
+def test_figures_are_compared_to_the_bit_and_then_to_a_millionth():
+    row = Row("key", SIGNALS[0], {"a": 1.0, "b": 0.1, "c": float("inf")}, 1.0, {}, "", "now")
+    same = compared(row, dict(row.figures))
+    near = compared(row, row.figures | {"a": 1 + 1e-7})
+    far = compared(row, {"a": 1 + 1e-5, "b": 0.1, "d": 2.0})
+    assert (same.exact, near.exact, far.exact) == (True, False, False)
+    assert (same.differing, near.differing) == ({}, {})
+    assert far.differing == {"a": (1.0, 1 + 1e-5), "c": (float("inf"), None), "d": (None, 2.0)}
+    assert str(near) == f"{SIGNALS[0]}: the same within 1e-06"
 
 
 def test_a_check_that_finds_a_difference_fails_with_a_sentence(capsys, out, finished):

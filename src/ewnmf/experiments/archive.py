@@ -95,7 +95,7 @@ def read(folder: Path) -> Archive:
     """
     rows: list[Row] = []
     try:
-        versions = json.loads((folder / VERSIONS).read_text()) if (folder / VERSIONS).exists() else {}
+        versions = json.loads((folder / VERSIONS).read_text(encoding="utf-8")) if (folder / VERSIONS).exists() else {}
         for path in sorted(folder.glob(f"*{ENDING}")):
             rows += _rows(_unzipped(path), versions)
         arrays = _arrays(folder / ARRAYS)

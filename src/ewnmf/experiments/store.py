@@ -150,8 +150,8 @@ class Store:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
+    connection.execute(begin)
     try:
         yield connection
         connection.execute("COMMIT")
@@ -163,10 +163,10 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Check that the file is ours, and make the tables of a new one."""
-    application, version, tables = (
-        connection.execute(query).fetchone()[0]
-        for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
-    )
+    queries = ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+    # In one transaction: another process may be making the tables.
+    with _transaction(connection, "BEGIN"):
+        application, version, tables = (connection.execute(query).fetchone()[0] for query in queries)
     new = tables == 0 and version == 0
     if not new and application != _APPLICATION:
         raise ValueError(f"{path} is no store of ewnmf; name another folder, or move the file away.")
