@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,15 @@ def test_openmp_is_limited_where_it_is_asked_for() -> None:
             assert set(_threads("openmp")) == set(_threads()) == {1}
         assert _threads("openmp") == found
         assert set(_threads()) == {1}
+
+
+def test_in_a_stack_of_contexts() -> None:
+    before = _threads()
+    with ExitStack() as stack:
+        stack.enter_context(single_threaded_blas())
+        _go_in_and_out()
+        assert set(_threads()) == {1}
+    assert _threads() == before
 
 
 @pytest.mark.skipif(not FORKS, reason="no fork on this system")

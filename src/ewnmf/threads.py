@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral
 from types import FrameType
@@ -53,14 +53,22 @@ class _Entry:
 
     def left_behind(self) -> bool:
         """Whether it belongs to this thread, but its function has ended: an interrupt kept it from leaving."""
-        frame: FrameType | None = sys._getframe()
         if self.thread != threading.get_ident():
             return False
+        frame = sys._getframe().f_back
         while frame is not None:
             if frame is self.frame:
                 return False
             frame = frame.f_back
         return True
+
+
+def _user_of_contextlib() -> FrameType:
+    """The function whose ``with`` statement, or `ExitStack`, brought the caller here."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "contextlib":
+        frame = frame.f_back
+    return frame
 
 
 class Limiter:
@@ -80,12 +88,18 @@ class Limiter:
         self._controller: Any = None
         self._n_modules = 0
 
-    @contextmanager
-    def __call__(self, *, openmp: bool = False) -> Iterator[None]:
-        """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too."""
+    def __call__(self, *, openmp: bool = False) -> AbstractContextManager[None]:
+        """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too. Nested ones do nothing."""
         thread = threading.get_ident()
-        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))
-        entry, left = _Entry(thread, sys._getframe(2), pools if openmp else pools[:2]), False
+        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))[: 3 if openmp else 2]
+        for entry in self._inside:
+            if entry.thread == thread and len(entry.pools) >= len(pools) and not entry.left_behind():
+                return nullcontext()
+        return self._limiting(thread, pools)
+
+    @contextmanager
+    def _limiting(self, thread: int, pools: tuple[_Pool, ...]) -> Iterator[None]:
+        entry, left = _Entry(thread, _user_of_contextlib(), pools), False
         try:
             try:
                 self._enter(entry)
