@@ -230,3 +230,15 @@ def test_bad_masks(mask: Any, message: str, X: np.ndarray) -> None:
         ewnmf.EWNMF(2).fit(X, mask=mask)
     with pytest.raises(ValueError, match=message):
         ewnmf.factorize(X, 2, mask=mask)
+
+
+@pytest.mark.filterwarnings("ignore:.*without an observed entry:UserWarning")
+@pytest.mark.parametrize("model", [ewnmf.NMF, ewnmf.EWNMF, ewnmf.ONMF], ids=lambda model: model.__name__)
+@pytest.mark.parametrize("alpha", [0.0, -1.0])
+def test_the_mean_point_has_no_zeros_where_the_loss_takes_none(model: Any, alpha: float) -> None:
+    """A point of which nothing is known gets the codes of the mean point, also where an attribute is unknown too."""
+    whole = np.random.default_rng(0).random((6, 5)) + 0.1
+    X, mean = whole.copy(), np.delete(whole, 2, axis=0).mean(axis=0, keepdims=True)
+    X[2], X[:, 3], mean[:, 3] = np.nan, np.nan, np.nan
+    fitted = model(2, loss="alpha", alpha=alpha, gamma=1.0, tol=0, max_iter=20, random_state=0).fit(X)
+    np.testing.assert_allclose(fitted.transform(X)[2], fitted.transform(mean)[0], rtol=1e-3)

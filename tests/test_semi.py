@@ -37,6 +37,20 @@ def test_the_excess_never_rises(weighting: str, dtype: Any, rise: float) -> None
     assert np.diff(E).max() <= rise * E[0]
 
 
+@pytest.mark.parametrize("seed", [5, 24, 31, 38])
+def test_the_excess_of_single_precision_never_rises_under_very_different_weights(seed: int) -> None:
+    """By more than a relative error ``u`` of every reconstructed value makes of it."""
+    rng, E = np.random.default_rng(seed), []
+    X = (rng.random((9, 2)) @ rng.random((2, 3)) + 0.05 * rng.random((9, 3))).astype(np.float32)
+    s = 10.0 ** rng.uniform(-6, 4, 9)
+    watch = [lambda at: E.append(at.excess)]
+    asked: dict[str, Any] = {"model": "semi-nmf", "weighting": "none", "sample_weight": s, "rng": seed}
+    answer = ewnmf.factorize(X, 8, **asked, max_iter=30, n_jobs=1, callbacks=watch)
+    u, before = 16 * np.sqrt(20) * np.finfo(np.float32).eps, np.array(E[:-1])
+    S = float(s @ np.sum(np.maximum(X, np.abs(answer.codes) @ np.abs(answer.components)) ** 2, axis=1))
+    assert np.all(np.diff(E) <= u * before + 2 * u * np.sqrt(before * S) + u * u * S)
+
+
 def test_nothing_moves_where_nothing_is_known() -> None:
     rng = np.random.default_rng(2)
     H = rng.random((6, 4))

@@ -177,3 +177,26 @@ def test_zeros_that_were_observed_are_refused_sparse_too() -> None:
     for data in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match="X has zeros"):
             ewnmf.NMF(2, loss="alpha", alpha=-1.0).fit(data, mask=mask)
+
+
+@pytest.mark.parametrize("order", ["components-first", "codes-first"])
+@pytest.mark.parametrize(
+    "case",
+    [
+        {"model": "semi-nmf", "weighting": "none"},
+        {"model": "semi-nmf", "weighting": "entropy", "gamma": 0.3},
+        {"model": "onmf", "weighting": "none", "loss": "kullback-leibler"},
+    ],
+    ids=str,
+)
+def test_what_was_drawn_for_a_zero_attribute_leads_nowhere(case: dict[str, Any], order: str) -> None:
+    """With more components than points Semi-NMF corrects only a part of its start, and ONMF's have no points."""
+    rng = np.random.default_rng(1)
+    X = np.zeros((3, 9))
+    X[:, [2, 5]] = rng.random((3, 2)) + 0.1
+    dense, thin = (
+        ewnmf.factorize(data, 5, **case, order=order, max_iter=6, rng=0) for data in (X, sparse.csr_array(X))
+    )
+    np.testing.assert_allclose(thin.codes @ thin.components, dense.codes @ dense.components, rtol=1e-7, atol=1e-10)
+    np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-6, atol=1e-10)
+    np.testing.assert_allclose(thin.components, dense.components, rtol=1e-6, atol=1e-10)

@@ -250,7 +250,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         self._facts = replace(data.facts(problem), gram=None)
         self._tiny = data.tiny
         self._bounds = None
-        self._mean_point = times(points.mean(), 1 / points.unit)
+        self._mean_point = times(points.mean(positive=problem.loss.needs_positive), 1 / points.unit)
         given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
         self._feature_weight = None if given is None else given.copy()
 

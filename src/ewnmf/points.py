@@ -99,8 +99,11 @@ class Points:
             return self
         return replace(self, X=self.X * self.X.dtype.type(unit / self.unit), unit=unit)
 
-    def mean(self) -> Array:
-        """The mean of every attribute (m) over what was observed of it, and 0 where nothing was."""
+    def mean(self, *, positive: bool) -> Array:
+        """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
+
+        Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
+        """
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
         if self.P is None:
             total, mass = s @ self.X, np.full(self.X.shape[1], s.sum())
@@ -110,6 +113,8 @@ class Points:
             total = np.einsum("ij,ij->j", share, self.X) if total is None else total
             mass = share.sum(axis=0)
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
+        if positive:
+            means[mass <= 0] = means[mass > 0].min()
         return means.astype(self.X.dtype)
 
     def warn(self, points: str, attributes: str, stacklevel: int) -> None:

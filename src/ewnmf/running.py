@@ -64,8 +64,7 @@ def run(
     least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
     tuner = SelfTuning.for_run(settings.max_iter, least) if tune else None
     needed = np.asarray(fixed.any(axis=0))
-    if settings.order == "codes-first":
-        start = _without_zeros(problem, data, start, needed)
+    start = _without_zeros(problem, data, start, needed)
     heard, rows = data.loud(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
@@ -118,8 +117,8 @@ def _run_plain(problem: Problem, points: Points, start: Factors, settings: Setti
 def _without_zeros(problem: Problem, data: Dense, start: Factors, needed: Array) -> Factors:
     """The start with a basis of 0 for attributes that are zero in every point, but for those that are `needed`.
 
-    Components that move first take it there themselves; codes would first be fitted to what was drawn there, and sparse
-    data, which leaves such attributes out, would lead elsewhere.
+    Codes that move first would be fitted to what was drawn there, and components that are corrected (Semi-NMF) or have no
+    points (hard ONMF) would keep it; sparse data, which leaves such attributes out, would lead elsewhere.
     """
     if not (start.basis and problem.is_known and problem.loss.silent_zeros):
         return start

@@ -34,7 +34,7 @@ class ConvexPlain(SemiPlain):
 
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """Goes through ``X`` and never forms ``X'X``."""
-        XH, HH = stats
+        XH, HH = (part.astype(U.dtype, copy=False) for part in stats)
         num = product(XH.T, block.X).T
         den = product(product(basis[0], HH).T, block.X).T
         return multiply(U, root_ratio(num, den), self.floor)

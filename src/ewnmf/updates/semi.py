@@ -60,7 +60,8 @@ class SemiPlain(Rule):
         return multiply(H, root_ratio(num, den), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
-        """``X S H'`` (M x K) and ``H S H'`` (K x K), ``S`` the weights of the points."""
+        """``X S H'`` (M x K) and ``H S H'`` (K x K), ``S`` the weights of the points, in double precision."""
+        H = H.astype(np.float64, copy=False)
         SH = weighed(H, block.s).T
         return product(block.X, SH), product(H, SH)
 
