@@ -27,6 +27,7 @@ from ewnmf.points import Points
 
 Array = NDArray[Any]
 
+REAL = ("digits", "digits, 3 x 3 on 30 %", "Yale", "Yale, 12 x 12 on 30 %", "TDT2, 5 topics")
 KINDS = ("clean", "outliers", "zeros")
 RANKS = (3, 8)
 MULTIPLES = (64, 16, 8, 4, 2, 1, 0.5)
@@ -67,23 +68,27 @@ def judge_known(model: Any, kind: str, rank: int, draws: int) -> str:
     )
 
 
-def real() -> dict[str, tuple[Array, int]]:
-    """Digits, faces and news, with their numbers of classes."""
+def real_set(name: str) -> tuple[Array, int]:
+    """Digits, faces or news by their names in `REAL`, with the number of classes."""
     home = os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data"
-    digits = load_digits().data[:600] / 16
-    faces = datasets.scale_points(datasets.fetch_yale(data_home=home, return_X_y=True)[0])
+    kind, _, damage = name.partition(", ")
+    if kind == "digits":
+        X, classes, block = load_digits().data[:600] / 16, 10, 3
+    elif kind == "Yale":
+        X, classes, block = datasets.scale_points(datasets.fetch_yale(data_home=home, return_X_y=True)[0]), 15, 12
+    else:
+        return _news(home), 5
+    return (datasets.occlude(X, block=block, random_state=0)[0] if damage else X), classes
+
+
+def _news(home: Any) -> Array:
     texts, topics = datasets.fetch_tdt2(data_home=home, return_X_y=True)
     rng = np.random.default_rng(0)
     rows = rng.permutation(np.flatnonzero(np.isin(topics, range(5, 10))))[:300]
     words = texts[rows].astype(float)
     words = normalize(words[:, np.asarray((words > 0).sum(axis=0)).ravel() >= 3])
-    return {
-        "digits": (digits, 10),
-        "digits, 3 x 3 on 30 %": (datasets.occlude(digits, block=3, random_state=0)[0], 10),
-        "Yale": (faces, 15),
-        "Yale, 12 x 12 on 30 %": (datasets.occlude(faces, block=12, random_state=0)[0], 15),
-        "TDT2, 5 topics": (words.toarray(), 5),
-    }
+    dense: Array = words.toarray()
+    return dense
 
 
 def judge_real(name: str, X: Array, classes: int, model: Any) -> tuple[str, RankPath]:
@@ -140,7 +145,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 print(judge_known(model, kind, rank, given.draws), flush=True)
     print("\n| data | points x attributes | classes | model | best | chosen | time |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    sets = real()
+    sets = {name: real_set(name) for name in REAL}
     for name, (X, classes) in sets.items():
         rows = {type(model).__name__: judge_real(name, X, classes, model) for model in (EWNMF(), NMF())}
         print(*(row for row, _ in rows.values()), sep="\n", flush=True)

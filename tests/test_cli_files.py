@@ -364,14 +364,6 @@ def test_what_is_refused(valid, run, tmp_path, monkeypatch, arguments, message):
     assert sorted(Path().rglob("*")) == before
 
 
-def test_weights_that_do_not_fit_into_memory(valid, run, tmp_path, monkeypatch):
-    monkeypatch.setattr(source, "available_memory", lambda: 1000)
-    said = run("fit", valid["npy"], *QUICK, "-o", tmp_path / "out", code=2)
-    assert f"A weight for every entry of {valid['npy']} needs about" in said.err
-    assert "leave them out with --no-weights" in said.err
-    run("fit", valid["npy"], *QUICK, "--no-weights", "-o", tmp_path / "out")
-
-
 @pytest.mark.parametrize(("module", "kind"), [("pyarrow", "csv"), ("pyarrow", "parquet"), ("PIL", "images")])
 def test_a_missing_library_is_named(valid, run, tmp_path, monkeypatch, module, kind):
     monkeypatch.setattr("ewnmf.io.source.find_spec", lambda name: None if name == module else find_spec(name))

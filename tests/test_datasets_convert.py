@@ -139,6 +139,16 @@ def test_what_is_not_a_picture_is_left_out(pictures, tmp_path, form):
     assert made["names"].tolist() == FOLDER_NAMES
 
 
+@pytest.mark.parametrize("form", ["EPS", "PNG", "GIF"])
+def test_a_picture_of_another_format_is_refused(pictures, tmp_path, form):
+    """Pillow looks at the content, and would hand PostScript to Ghostscript."""
+    stream = io.BytesIO()
+    Image.new("L", (40, 40)).save(stream, format=form)
+    disguised = pictures | {"Faces/image_0002.jpg": stream.getvalue()}
+    with pytest.raises(OSError, match=r"Faces/image_0002\.jpg of .* is not a readable image \(cannot identify"):
+        CALTECH101.convert(as_folder(disguised, tmp_path))
+
+
 @pytest.mark.parametrize("form", [as_folder, as_tar, as_zip])
 @pytest.mark.parametrize("damage", [lambda jpg: jpg[: len(jpg) // 2], lambda jpg: b"no picture at all"])
 def test_a_corrupt_picture_is_named(pictures, tmp_path, form, damage):

@@ -16,7 +16,7 @@ from ewnmf.experiments import render as rendering
 from ewnmf.experiments.cases import CASES
 from ewnmf.experiments.choice import chosen_gammas, judged, study
 from ewnmf.experiments.choice_figure import accuracy_against_gamma
-from ewnmf.experiments.render import render
+from ewnmf.experiments.render import render, report
 from ewnmf.experiments.statistics import experiment
 from ewnmf.experiments.store import Store
 from tests.experiment_rows import row
@@ -179,7 +179,7 @@ def test_the_page_stands_alone_and_has_all_its_parts(written):
     files, text = written
     names = [path.name for path in files]
     pictures = [f"accuracy-{codes}.{kind}" for codes in ("unit", "raw") for kind in ("png", "svg")]
-    assert names == ["choosing-gamma-results.md", *pictures, "auto-gamma.csv"]
+    assert names == ["choosing-gamma-results.md", "auto-gamma.csv", *pictures]
     assert re.findall(r"^## (.*)$", text, flags=re.M) == [
         "What was run",
         "Figures to reach",
@@ -195,8 +195,18 @@ def test_the_page_says_what_was_run_and_what_was_left_out(written):
     text = " ".join(written[1].split())
     assert "60 runs, 30 minutes of one process in all, finished 2026-01-02." in text
     assert 'Left out: 1 run of an earlier rule of gamma="auto".' in text
-    assert re.search(r"\| Yale \| 2 of 20 \| 13 of 13, 0.0032 to 3.2 \| 300 \|", text)
-    assert re.search(r"\| UMIST \| not yet run \| - \| - \|", text)
+    assert re.search(r"\| Yale \| \d+ of 280 \| 1 of 20 \| 2 of 20 \| 13 of 13, 0.0032 to 3.2 \|", text)
+    assert re.search(r"\| UMIST \| 0 of 280 \| 0 of 20 \| - \| - \|", text)
+
+
+def test_what_cannot_be_judged_is_counted(tmp_path):
+    with Store.open(tmp_path / "results.sqlite") as store:
+        for each in rows_of(CASES[2], 2):
+            if each.spec.gamma != "auto":
+                store.add(each, {})
+        text = report(store, [choice_page.TARGET]).texts["choosing-gamma-results.md"]
+    assert text.count("| **not judged yet: 28 of 3300 runs** |") == 3
+    assert re.search(r"\| digits +\| +28 of 280 \| +0 of 20 \| +- \| +- \|", text)
 
 
 def test_tables_have_means_differences_and_choices(written):
@@ -208,7 +218,7 @@ def test_tables_have_means_differences_and_choices(written):
 
 
 def test_the_sheet_has_every_gamma(written):
-    with written[0][-1].open(encoding="utf-8", newline="") as file:
+    with written[0][1].open(encoding="utf-8", newline="") as file:
         records = list(csv.DictReader(file))
     assert len(records) == 2 * 2 * 2 * (1 + 1 + 13)
     mine = [each for each in records if (each["set"], each["codes"], each["measure"]) == ("yale", "raw", "ACC")]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
 import os
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -15,6 +18,9 @@ pytest.importorskip("click")
 from ewnmf.cli import main
 from ewnmf.cli import progress as shown
 from ewnmf.cli import reproduce as command
+from ewnmf.experiments.archive import export, read
+from ewnmf.experiments.checking import chosen, compared
+from ewnmf.experiments.execute import execute
 from ewnmf.experiments.plan import TARGETS, planned
 from ewnmf.experiments.runner import Outcome
 from ewnmf.experiments.spec import Row, Spec
@@ -26,6 +32,12 @@ SIGNALS = TARGETS["fig2"].specs()
 @pytest.fixture
 def out(tmp_path):
     return tmp_path / "reproduction"
+
+
+@pytest.fixture(autouse=True)
+def without_a_clone(monkeypatch):
+    """As a package that was installed without the repository: there are no finished rows."""
+    monkeypatch.setattr(command, "committed", lambda: None)
 
 
 @pytest.fixture
@@ -72,13 +84,15 @@ def said(capsys, *arguments):
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["table2", "fig1"], "target='fig1' is not known; use one of 'all', 'auto-gamma', 'fig10', "),
-        ([], "name what to reproduce: all, or some of table1, fig2, "),
+        (["table2", "fig12"], "target='fig12' is not known; use one of 'all', 'auto-gamma', 'fig1', "),
+        ([], "name what to reproduce: all, or some of table1, fig1, fig2, "),
         (["fig2", "--jobs", "0"], "Invalid value for '--jobs': 0 is not in the range x>=1."),
         (["fig5", "--clusters", "1"], "Invalid value for '--clusters': 1 is not in the range x>=2."),
         (["fig2", "--without", "faces"], "Invalid value for '--without': 'faces' is not one of 'yale', 'umist', "),
         (["fig2", "--render", "--no-render"], "--render and --no-render cannot both be given."),
         (["--render"], "there is no store at "),
+        (["--export", "somewhere"], "there is no store at "),
+        (["--check", "3"], "--check has no finished rows to compare with; name their folder with --results."),
     ],
 )
 def test_refusals_are_one_sentence_and_touch_nothing(capsys, out, arguments, sentence):
@@ -182,6 +196,96 @@ def test_the_list_counts_runs_and_what_is_stored(capsys, out, runs):
     assert not (out / "none").exists()
 
 
+@pytest.fixture(scope="module")
+def computed(tmp_path_factory):
+    """A folder of finished rows: four of NMF in Fig. 2."""
+    folder = tmp_path_factory.mktemp("computed") / "results"
+    with Store.open(":memory:") as store:
+        for spec in [spec for spec in SIGNALS if spec.method == "nmf"][:4]:
+            figures, arrays = execute(spec)
+            store.add(Row(spec.key, spec, figures, 1.0, {}, "here", "now"), arrays)
+        export(store, folder)
+    return folder
+
+
+@pytest.fixture
+def finished(computed, tmp_path):
+    """A copy of the finished rows."""
+    return Path(shutil.copytree(computed, tmp_path / "results"))
+
+
+def test_finished_rows_are_where_it_starts(capsys, out, finished, runs, rendered):
+    line = ("fig2", "--out", out, "--results", finished)
+    assert said(capsys, "--list", *line)[1].splitlines()[1].split()[:3] == ["fig2", "30", "4"]
+    code, _, error = said(capsys, *line)
+    assert (code, error.splitlines()[0]) == (0, f"30 runs, 4 of them in {out / 'results.sqlite'}.")
+    assert rendered == [(30, ["fig2"], out)]
+    code, _, error = said(capsys, "fig2", "--out", out / "fresh", "--results", finished, "--fresh")
+    assert error.splitlines()[0] == f"30 runs, 0 of them in {out / 'fresh' / 'results.sqlite'}."
+
+
+def test_a_clone_is_drawn_from_its_rows_without_a_store(capsys, out, finished, rendered, monkeypatch):
+    monkeypatch.setattr(command, "committed", lambda: finished)
+    assert said(capsys, "--render", "--out", out)[0] == 0
+    assert rendered == [(4, list(TARGETS), out)]
+    assert not (out / "results.sqlite").exists()
+
+
+def test_runs_of_auto_can_be_left_out(capsys, out, runs):
+    assert said(capsys, "fig2", "--out", out, "--without-auto", "--no-render")[2].startswith("20 runs, ")
+
+
+def test_rows_are_exported_and_told(capsys, out, finished, runs):
+    said(capsys, "fig2", "--out", out, "--no-render", "--quiet")
+    code, told, error = said(capsys, "--export", finished, "--out", out)
+    assert (code, told) == (0, f"30 rows are in {finished}, 26 of them new.\n")
+    assert error == (
+        f"ewnmf: 4 rows were in {finished} with other figures and stay as they were there; remove its files to write "
+        "them anew.\n"
+    )
+    assert said(capsys, "--export", finished, "--out", out)[1] == f"30 rows are in {finished}, 0 of them new.\n"
+
+
+def test_a_check_computes_rows_again_and_tells_which(capsys, out, finished):
+    code, told, error = said(capsys, "--check", 2, "--results", finished, "--quiet", "--jobs", 1, "--check-seed", 5)
+    assert (code, error) == (0, "")
+    drawn = chosen(read(finished).rows(), 2, seed=5)
+    assert told == "".join(f"{row.spec}: the same to the bit\n" for row in drawn)
+
+
+def test_rows_to_check_are_drawn_by_the_seed_alone():
+    rows = [Row(spec.key, spec, {}, 1.0, {}, "", "now") for spec in SIGNALS]
+    first = chosen(rows, 5, seed=0)
+    assert chosen(rows[::-1], 5, seed=0) == first
+    assert chosen(rows, 5, seed=1) != first
+    assert len(chosen(rows, 100, seed=0)) == 30
+
+
+def test_figures_are_compared_to_the_bit_and_then_to_a_millionth():
+    row = Row("key", SIGNALS[0], {"a": 1.0, "b": 0.1, "c": float("inf")}, 1.0, {}, "", "now")
+    same = compared(row, dict(row.figures))
+    near = compared(row, row.figures | {"a": 1 + 1e-7})
+    far = compared(row, {"a": 1 + 1e-5, "b": 0.1, "d": 2.0})
+    assert (same.exact, near.exact, far.exact) == (True, False, False)
+    assert (same.differing, near.differing) == ({}, {})
+    assert far.differing == {"a": (1.0, 1 + 1e-5), "c": (float("inf"), None), "d": (None, 2.0)}
+    assert str(near) == f"{SIGNALS[0]}: the same within 1e-06"
+
+
+def test_a_check_that_finds_a_difference_fails_with_a_sentence(capsys, out, finished):
+    path = finished / "fig2.csv.gz"
+    head, first, *others = gzip.decompress(path.read_bytes()).decode().splitlines()
+    objective = float(first.split(",")[head.split(",").index("objective")])
+    changed = first.replace(repr(objective), repr(objective * (1 + 1e-5)))
+    assert changed != first
+    path.write_bytes(gzip.compress("\n".join([head, changed, *others, ""]).encode()))
+    code, told, error = said(capsys, "fig2", "--check", 9, "--results", finished, "--quiet", "--jobs", 1)
+    assert code == 1
+    assert f", objective {objective * (1 + 1e-5)!r} is now {objective!r}\n" in told
+    assert told.count("the same to the bit") == 3
+    assert error == f"ewnmf: 1 of 4 rows differ from those in {finished}.\n"
+
+
 INTERRUPTED = """
 import os, sys, threading, time
 from pathlib import Path
@@ -199,7 +303,7 @@ def interrupt():
         time.sleep(0.002)
 
 threading.Thread(target=interrupt, daemon=True).start()
-sys.exit(main(["reproduce", "fig2", "--out", str(out), "--no-render", "--jobs", "1"]))
+sys.exit(main(["reproduce", "fig2", "--out", str(out), "--no-render", "--jobs", "1", "--fresh"]))
 """
 
 

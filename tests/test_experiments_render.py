@@ -13,7 +13,9 @@ import pytest
 from PIL import Image
 
 from ewnmf.experiments import render as rendering
+from ewnmf.experiments.front import CHAPTERS
 from ewnmf.experiments.paper import CLAIMS, GAMMAS
+from ewnmf.experiments.plan import TARGETS
 from ewnmf.experiments.render import render
 from ewnmf.experiments.sections import SECTIONS
 from ewnmf.experiments.store import Store
@@ -22,6 +24,7 @@ from tests.experiment_rows import row
 OTHERS = ("onmf-codes", "onmf-components", "semi-nmf", "convex-nmf")
 SIDE, K, N = 4, 3, 12
 KEPT = ("damaged", "data", "weights")
+DIAGRAM = TARGETS["fig1"].specs()
 
 
 def protocol(dataset, k, seed, shift=0.0, draw=None, gammas=GAMMAS[6:9]):
@@ -49,12 +52,15 @@ def arrays_of(made, random):
         "data": random.uniform(size=(n, m)),
         "damaged": damaged,
         "sources": random.uniform(size=(2, m)),
+        "codes": random.uniform(size=(n, K)),
+        "clean": random.uniform(size=(n, m)),
     }
     return {name: everything[name] for name in made.spec.keep}
 
 
 def all_rows():
     rows = [row(dataset, "none", 3, 0) for dataset in ("yale", "umist", "gtfd", "caltech101", "tdt2")]
+    rows += [row(spec.dataset, spec.method, spec.k, 0, gamma=spec.gamma, keep=spec.keep) for spec in DIAGRAM]
     ratio = {"weight_destroyed": 0.001, "weight_rest": 1.1}
     rows += [
         row("signals", "ewnmf", 2, seed, gamma=gamma, keep=("sources", *KEPT), figures=ratio)
@@ -109,8 +115,11 @@ def whole(store, tmp_path_factory):
     return out, render(store, ["all"], out)
 
 
-def text_of(out):
-    return (out / "reproduction.md").read_text(encoding="utf-8")
+FRONT, TABLES = "reproduction.md", "reproduction-tables.md"
+
+
+def text_of(out, page=TABLES):
+    return (out / page).read_text(encoding="utf-8")
 
 
 def section(text, title):
@@ -122,10 +131,11 @@ def section(text, title):
 def test_the_report_has_every_table_and_figure(whole):
     out, files = whole
     names = {path.relative_to(out).as_posix() for path in files}
-    drawn = [*(f"fig{n}" for n in range(2, 12)), "occlusion", "occlusion-weights"]
+    drawn = [*(f"fig{n}" for n in range(1, 12)), "gammas", "methods", "clusters", "occlusion", "occlusion-weights"]
     sheets = ["table2", "table3", *(f"fig{n}" for n in range(3, 10))]
     assert names == {
         "reproduction.md",
+        "reproduction-tables.md",
         *(f"images/reproduction/{name}.{kind}" for name in drawn for kind in ("png", "svg")),
         *(f"images/reproduction/{name}.csv" for name in sheets),
         "choosing-gamma-results.md",
@@ -133,7 +143,7 @@ def test_the_report_has_every_table_and_figure(whole):
         "images/choosing-gamma/auto-gamma.csv",
     }
     assert {path for path in out.rglob("*") if path.is_file()} == set(files)
-    assert files[0] == out / "reproduction.md"
+    assert files[0] == out / FRONT
 
 
 def test_pictures_are_small_enough_and_of_page_width(whole):
@@ -148,7 +158,9 @@ def test_every_link_of_the_page_leads_to_a_file_beside_it(whole):
     out, files = whole
     pages = [path for path in files if path.suffix == ".md"]
     links = {link for path in pages for link in re.findall(r"\]\(([^)]+)\)", path.read_text(encoding="utf-8"))}
-    assert {out / link for link in links} == set(files) - set(pages)
+    reached = {out / link.split("#")[0] for link in links if not link.startswith("#")}
+    assert set(files) - set(pages) == {path for path in reached if path.suffix != ".md"}
+    assert {path for path in reached if path.suffix == ".md"} == set(pages[:2])
 
 
 def test_the_page_is_markdown_that_the_documentation_can_show(whole):
@@ -160,24 +172,26 @@ def test_the_page_is_markdown_that_the_documentation_can_show(whole):
         "myst_enable_extensions": ["dollarmath", "amsmath"],
         "myst_all_links_external": True,
     }
-    tree = core.publish_doctree(text_of(whole[0]), parser=parser, settings_overrides=settings)
-    assert complaints.getvalue() == ""
-    text = tree.pformat()
-    assert text.count("<image ") == 12
-    assert text.count("<math") == 0
-    assert "|" not in tree.astext()
+    for page, images in (("reproduction.md", 9), ("reproduction-tables.md", 7)):
+        tree = core.publish_doctree(text_of(whole[0], page), parser=parser, settings_overrides=settings)
+        assert complaints.getvalue() == ""
+        text = tree.pformat()
+        assert text.count("<image ") == images
+        assert text.count("<math") == 0
+        assert "|" not in tree.astext()
 
 
 def test_the_page_has_no_placeholders_and_no_machine(whole):
-    text = text_of(whole[0])
-    assert not re.search(r"\bnan\b|\binf\b|None|somewhere|/tmp|Not yet run", text)
-    assert all(claim.says in text for claim in CLAIMS.values())
-    assert text.count("\n## ") == 3 + len(SECTIONS)
+    for page, count in ((FRONT, 2 + len(CHAPTERS)), (TABLES, 3 + len(SECTIONS))):
+        text = text_of(whole[0], page)
+        assert not re.search(r"\bnan\b|\binf\b|None|somewhere|/tmp|Not yet run", text)
+        assert all(claim.says in " ".join(text.split()) for claim in CLAIMS.values())
+        assert text.count("\n## ") == count
 
 
 def test_what_was_run_is_counted(whole):
     words = section(text_of(whole[0]), "What was run")
-    assert f"{len({each.key for each in all_rows()})} runs" in words
+    assert f"{len({each.key for each in all_rows()}) - len(DIAGRAM)} runs" in words
     assert "finished 2026-01-02. Versions: ewnmf 1.2.3." in words
     assert re.search(r"\| mixed signals +\| +0 \| +0 \| +0 \| +0 \| +0 \| +4 \|", words)
 
@@ -240,26 +254,28 @@ def test_occlusion_is_tabled_by_share(whole):
 def test_rendering_again_gives_the_same_bytes(whole, store, tmp_path):
     out = tmp_path / "new" / "folder"
     again = render(store, ["fig10", "table2"], out)
-    assert [path.name for path in again] == ["reproduction.md", "table2.csv", "fig10.png", "fig10.svg"]
-    for path in again[1:]:
+    drawn = [f"{name}.{kind}" for name in ("methods", "fig10") for kind in ("png", "svg")]
+    assert [path.name for path in again] == [FRONT, TABLES, "table2.csv", *drawn]
+    for path in again[2:]:
         assert path.read_bytes() == (whole[0] / path.relative_to(out)).read_bytes()
-    assert "`table1`, `fig2`, `fig3`, `fig4`, `table3`" in section(text_of(out), "Not on this page")
 
 
 def test_an_empty_store_gives_a_page_that_says_so(empty, tmp_path):
     files = render(empty, ["all"], tmp_path)
-    assert files == [tmp_path / "reproduction.md", tmp_path / "choosing-gamma-results.md"]
-    text = text_of(tmp_path)
+    assert files == [tmp_path / FRONT, tmp_path / TABLES, tmp_path / "choosing-gamma-results.md"]
+    text, front = text_of(tmp_path), text_of(tmp_path, FRONT)
     assert "Nothing yet: the store is empty." in text
-    assert text.count("**not yet run**") == len(CLAIMS)
+    assert len(re.findall(r"\| \*\*not judged yet: 0 of \d+ runs\*\* +\|", front)) == len(CLAIMS)
     for target in SECTIONS:
         assert f"Not yet run: `ewnmf reproduce {target}`." in text
+    for each in CHAPTERS.values():
+        assert f"Not yet run: `ewnmf reproduce {' '.join(each.targets)}`." in front
 
 
 @pytest.mark.parametrize("keep_of", ["nmf", "ewnmf", "none", "semi-nmf"])
 def test_a_store_with_some_methods_renders(empty, tmp_path, keep_of, undrawn):
     random = np.random.default_rng(0)
-    rows = [each for each in all_rows() if each.spec.method == keep_of]
+    rows = [each for each in all_rows() if each.spec.method == keep_of and each.spec not in DIAGRAM]
     for each in rows:
         empty.add(each, arrays_of(each, random))
     render(empty, ["all"], tmp_path)
@@ -270,14 +286,14 @@ def test_one_run_of_each_renders_without_spread(empty, tmp_path, undrawn):
     for each in protocol("yale", 15, 0):
         empty.add(each, {})
     files = render(empty, ["fig3", "table2"], tmp_path)
-    assert len(files) == 5
+    assert len(files) == 2 + 2 + 2 * 3
     assert re.search(r"\| NMF +\| 39\.03 \| +50\.0 \(\+11\.0\) \|", section(text_of(tmp_path), "Table 2"))
     assert "+10.0 (1 run)" in section(text_of(tmp_path), "Table 2")
 
 
 def test_an_unknown_target_is_refused(empty, tmp_path):
-    with pytest.raises(ValueError, match=r"target='fig1' is not known; use one of 'all', .*'table3'\."):
-        render(empty, ["fig1"], tmp_path)
+    with pytest.raises(ValueError, match=r"target='fig12' is not known; use one of 'all', .*'table3'\."):
+        render(empty, ["fig12"], tmp_path)
     assert not (tmp_path / "reproduction.md").exists()
 
 
@@ -298,4 +314,4 @@ def test_a_failed_write_leaves_the_old_page_and_nothing_else(empty, tmp_path, mo
     with pytest.raises(OSError, match="No space left"):
         render(empty, ["all"], tmp_path / "out")
     assert text_of(tmp_path / "out") == before
-    assert [path.name for path in Path(tmp_path / "out").iterdir()] == ["reproduction.md"]
+    assert sorted(path.name for path in Path(tmp_path / "out").iterdir()) == [TABLES, FRONT]

@@ -90,6 +90,14 @@ def test_means_are_over_the_runs_that_all_protocols_share():
     }
 
 
+@pytest.mark.parametrize(("autos", "runs"), [(1, 4), (2, 2), (4, 4)])
+def test_auto_counts_when_half_of_the_runs_have_it(autos, runs):
+    rows = [yale("nmf", seed, 0.1) for seed in range(4)]
+    rows += [yale("ewnmf", seed, 0.2, gamma="auto") for seed in range(autos)]
+    assert len(scores(rows, "nmf")) == runs
+    assert ("ewnmf-auto" in results(experiment(rows, "yale", draws=False), VIEW)) == (autos > 1)
+
+
 def test_draws_made_for_something_else_are_left_out():
     rows = [*others(2), yale("ewnmf", 0, 0.5, gamma=0.1, k=2, draw=0)]
     elsewhere = [yale("nmf", 1, 0.9, k=5, draw=1), yale("ewnmf", 1, 0.9, gamma=0.1, k=5, draw=1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from ewnmf.experiments.spec import Row, Spec
-from ewnmf.experiments.store import SCHEMA_VERSION, Store
+from ewnmf.experiments.store import _SCHEMA, SCHEMA_VERSION, Store
 
 SPEC = Spec("yale", "ewnmf", 15, 0, gamma=0.1, keep=("history", "damaged"))
 ARRAYS = {"history": np.array([1 / 3, 1e-300, np.inf]), "damaged": np.eye(3, dtype=bool)[:, ::-1]}
@@ -41,6 +42,40 @@ def test_rows_and_arrays_come_back_to_the_bit(path):
             found = store.array(SPEC.key, name)
             assert found.dtype == array.dtype
             assert found.tobytes() == array.tobytes()
+
+
+class Interleaved:
+    """A connection to a new file; another one tries to make the tables while this one looks what the file is."""
+
+    def __init__(self, connection, path):
+        self._connection, self._path = connection, path
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)
+
+    def execute(self, sql, *values):
+        if sql == "PRAGMA user_version":
+            other = sqlite3.connect(self._path, timeout=0.0, isolation_level=None)
+            with contextlib.suppress(sqlite3.OperationalError):
+                other.executescript(_SCHEMA)
+            other.close()
+        return self._connection.execute(sql, *values)
+
+
+def test_two_processes_may_make_the_same_store_at_once(path, monkeypatch):
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3,
+        "connect",
+        lambda place, timeout, **options: (
+            connect(place, timeout=timeout, **options)
+            if timeout == 0
+            else Interleaved(connect(place, timeout=timeout, **options), place)
+        ),
+    )
+    with Store.open(path) as store:
+        store.add(row_of(SPEC), ARRAYS)
+        assert store.keys() == {SPEC.key}
 
 
 def test_rows_are_found_by_their_specs_and_in_order(path):

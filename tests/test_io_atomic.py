@@ -11,9 +11,10 @@ import sys
 import textwrap
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ewnmf.io import atomic_file, atomic_folder, check_free
+from ewnmf.io import Result, atomic_file, atomic_folder, check_free, write_result
 
 
 def names(folder: Path) -> list[str]:
@@ -156,6 +157,70 @@ def test_a_full_disk_is_told(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=message), atomic_file(tmp_path / "a.txt") as stream:
         stream.write(b"x")
     assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no limits on the size of files")
+@pytest.mark.parametrize("count", [100, 200_000])
+def test_an_array_that_does_not_fit_on_the_disk_is_told(tmp_path, count):
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    result = Result(np.ones((count, 1)), ("a",))
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (500, hard))
+        message = r"codes.npy could not be written \(File too large\); nothing was left under that name"
+        with pytest.raises(OSError, match=message), atomic_file(tmp_path / "codes.npy") as stream:
+            write_result(stream, result, "npy")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert names(tmp_path) == []
+
+
+@pytest.mark.parametrize("folder", [False, True])
+def test_what_numpy_says_of_a_full_disk_is_made_a_sentence(tmp_path, folder):
+    message = r"out could not be written \(the disk is full\); nothing was left under that name"
+    with pytest.raises(OSError, match=message), (atomic_folder if folder else atomic_file)(tmp_path / "out"):
+        raise OSError("1600000 requested and 105968 written")
+    assert names(tmp_path) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("ending", ["", "/"])
+def test_of_a_link_to_a_folder_what_it_points_to_is_replaced(tmp_path, ending):
+    (tmp_path / "far").mkdir()
+    write_folder(tmp_path / "far" / "real", text="old")
+    (tmp_path / "link").symlink_to(tmp_path / "far" / "real")
+    with pytest.raises(FileExistsError, match="exists already"), atomic_folder(f"{tmp_path / 'link'}{ending}"):
+        pass
+    with atomic_folder(f"{tmp_path / 'link'}{ending}", force=True) as folder:
+        assert folder.parent == tmp_path / "far"
+        (folder / "a.txt").write_text("new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["far", "link"]
+    assert [path.name for path in (tmp_path / "far").iterdir()] == ["real"]
+    assert (tmp_path / "link").is_symlink()
+    assert names(tmp_path / "far" / "real") == ["a.txt"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_of_a_link_to_a_file_what_it_points_to_is_replaced(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "real").write_text("old")
+    (tmp_path / "link").symlink_to(Path("far") / "real")
+    with atomic_file(tmp_path / "link") as stream:
+        stream.write(b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far" / "real").read_text() == "new"
+    assert names(tmp_path) == ["far", "far/real", "link"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_to_nothing_is_refused(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "none")
+    with pytest.raises(FileExistsError, match="link exists and is no folder"), atomic_folder(tmp_path / "link", True):
+        pass
+    with pytest.raises(FileExistsError, match="link exists and is no regular file"), atomic_file(tmp_path / "link"):
+        pass
+    assert names(tmp_path) == ["link"]
 
 
 def test_a_folder_that_is_not_there(tmp_path):

@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, weights
-from ewnmf.io import archive, read_archive, write_archive
+from ewnmf.io import archive, read_archive, source, write_archive
 from ewnmf.loading import load_with_note
 from ewnmf.persistence import write_estimator
 
@@ -224,10 +224,10 @@ def test_tampering_is_refused(saved):
 
 
 def test_a_newer_format_is_refused(saved, monkeypatch):
-    monkeypatch.setattr(archive, "VERSION", 2)
-    rewrite(saved, version=2)
+    monkeypatch.setattr(archive, "VERSION", 3)
+    rewrite(saved, version=3)
     monkeypatch.undo()
-    refused(saved, "is refused: its format is version 2, and this ewnmf reads versions up to 1; update ewnmf")
+    refused(saved, "is refused: its format is version 3, and this ewnmf reads versions up to 2; update ewnmf")
 
 
 @pytest.mark.parametrize(
@@ -243,6 +243,9 @@ def test_a_newer_format_is_refused(saved, monkeypatch):
         ({"parameters": {"init": {"pickle": "x"}}}, "a value of the kind 'pickle' is not known"),
         ({"parameters": {"init": {"array": "none"}}}, "'none' is missing"),
         ({"parameters": {"init": {"scalar": "O", "value": 1}}}, "a number of the type object is not known"),
+        ({"parameters": {"init": {"scalar": "<U500000000", "value": "x"}}}, "of the type <U500000000 has 1 characters"),
+        ({"attributes": {"gamma_": {"float": "nan"}}}, "gamma_ holds NaN or an infinite number"),
+        ({"attributes": {"_tiny": {"float": "inf"}}}, "_tiny holds NaN or an infinite number"),
         ({"parameters": {"init": {"names": [1]}}}, "a list of names holds something else"),
         (
             {"parameters": {"loss": {"object": "os.system", "fields": {}}}},
@@ -287,7 +290,65 @@ def test_a_pickled_array_in_a_model_is_refused(saved):
         write_archive(saved, document, arrays)
     finally:
         archive._npy = original
-    refused(saved, r"\.npy is no array: Object arrays cannot be loaded")
+    refused(saved, r"\.npy is no array: .*holds Python objects")
+
+
+@pytest.mark.parametrize("attribute", ["components_", "_mean_point", "loss_curve_"])
+@pytest.mark.parametrize("number", [np.nan, np.inf])
+def test_an_array_that_holds_no_numbers_is_refused(saved, attribute, number):
+    document, arrays = read_archive(saved)
+    arrays[attribute].flat[-1] = number
+    write_archive(saved, document, arrays)
+    refused(saved, f"{attribute} holds NaN or an infinite number")
+
+
+def test_a_model_without_numbers_is_not_saved(tmp_path):
+    model = fitted()
+    model.components_[0, 0] = np.nan
+    with pytest.raises(ValueError, match="EWNMF cannot be saved: components_ holds NaN"):
+        model.save(tmp_path / "m.ewnmf")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_infinite_gamma_is_loaded(tmp_path):
+    fitted(gamma=np.inf).save(tmp_path / "m.ewnmf")
+    assert ewnmf.load(tmp_path / "m.ewnmf").gamma_ == np.inf
+
+
+@pytest.mark.parametrize(
+    "head", ["{'descr': '<U500000000', 'fortran_order': False, 'shape': (1,)}", "{'descr': '<f8', 'shape': (10**9,)}"]
+)
+def test_an_array_that_announces_more_than_it_has_is_refused(saved, monkeypatch, head):
+    document, arrays = read_archive(saved)
+    head = head.replace("10**9", "1000000000").replace("'<f8',", "'<f8', 'fortran_order': False,")
+    content = b"\x93NUMPY\x01\x00" + np.array(len(head), "<u2").tobytes() + head.encode()
+    monkeypatch.setattr(archive, "_npy", lambda array: content)
+    write_archive(saved, document, {"components_": arrays["components_"]})
+    monkeypatch.setattr(np, "empty", lambda *arguments: pytest.fail("memory was asked for"))
+    monkeypatch.setattr(np, "ndarray", lambda *arguments: pytest.fail("memory was asked for"))
+    refused(saved, "components_.npy announces .* bytes, but has 0")
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_member_of_a_false_size_is_refused(saved, monkeypatch, compressed):
+    monkeypatch.setattr(source, "available_memory", lambda: None)
+    monkeypatch.setattr(zipfile.ZipFile, "read", lambda *arguments: pytest.fail("it was read"))
+    if compressed:
+        with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as members:
+            members.writestr("zeros.npy", bytes(1 << 20))
+        refused(saved, "zeros.npy is compressed, or its size is not the one that it says")
+        return
+    content = saved.read_bytes()
+    at = content.index(b"PK\1\2") + 20  # the sizes of the first member, in the directory at the end
+    saved.write_bytes(content[:at] + 2 * np.array(1 << 30, "<u4").tobytes() + content[at + 8 :])
+    refused(saved, "its parts say that they have 1073[0-9]* bytes, and the file has [0-9]{4}")
+
+
+def test_numbers_that_are_none_in_json_are_refused(saved):
+    with zipfile.ZipFile(saved) as members:
+        text = members.read("model.json")
+    change_member(saved, "model.json", text.replace(b'"tol": 0', b'"tol": NaN'))
+    refused(saved, "model.json is no JSON")
 
 
 def test_a_document_of_endless_depth_is_refused(saved):

@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from PIL import Image
 from pyarrow import parquet
 from scipy import io as scipy_io
 from scipy import sparse
 
-from ewnmf.io import KINDS, Layout, read_table, source
-from ewnmf.io.source import available_memory
-from tests.fuzz_files import IMAGES, VALUES, write_valid
+from ewnmf.io import Layout, read_table, source
+from ewnmf.io.columns import Roles, to_table
+from tests.fuzz_files import VALUES, write_valid
 
 TEXT = "name,a,b,kind\np,1,2,x\nq,3,,y\nr,5,6,x\n"
 
@@ -63,13 +62,6 @@ def test_every_kind_gives_the_same_numbers(valid, kind):
     assert table.features == (tuple(f"x{j}" for j in range(6)) if names else None)
     assert (table.ids, table.labels, table.missing) == (None, None, 0)
     assert len(table.sha256) == 64
-
-
-def test_images_are_points_of_grey_values(valid):
-    table = read_table(valid["images"])
-    np.testing.assert_array_equal(table.values, IMAGES.reshape(5, -1))
-    assert texts(table.ids) == [f"{i}.png" for i in range(5)]
-    assert table.image_size == (6, 4)
 
 
 def test_names_labels_and_empty_cells(file):
@@ -192,26 +184,6 @@ def test_matrix_market_as_scipy_reads_it(tmp_path, symmetry, field):
 def test_a_dense_matrix_market_file(tmp_path):
     scipy_io.mmwrite(tmp_path / "t.mtx", VALUES)
     np.testing.assert_array_equal(read_table(tmp_path / "t.mtx").values, VALUES)
-
-
-def test_images_of_all_sorts(tmp_path):
-    deep = IMAGES[0].astype(np.uint16) * 200
-    (tmp_path / "one").mkdir()
-    (tmp_path / "two").mkdir()
-    Image.fromarray(deep).save(tmp_path / "one" / "deep.png")
-    Image.fromarray(np.stack([IMAGES[1]] * 3, axis=2)).save(tmp_path / "two" / "colour.bmp")
-    (tmp_path / "notes.txt").write_text("no image")
-    table = read_table(tmp_path, Layout(label="folder"))
-    np.testing.assert_array_equal(table.values, [deep.ravel(), IMAGES[1].ravel()])
-    assert texts(table.ids) == ["one/deep.png", "two/colour.bmp"]
-    assert texts(table.labels) == ["one", "two"]
-    assert read_table(tmp_path, Layout(size=(3, 2))).values.shape == (2, 6)
-
-
-def test_images_of_different_sizes(tmp_path):
-    Image.fromarray(IMAGES[0]).save(tmp_path / "a.png")
-    Image.fromarray(IMAGES[0].T.copy()).save(tmp_path / "b.png")
-    refused(tmp_path, "images of different sizes: a.png is 6x4, b.png is 4x6; bring them to one size with --size 6x4")
 
 
 @pytest.mark.parametrize(
@@ -339,31 +311,6 @@ def test_layouts_that_are_refused(layout, message):
         Layout(**layout)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "images"])
-def test_what_does_not_fit_into_memory_is_not_read(valid, monkeypatch, kind):
-    monkeypatch.setattr(source, "available_memory", lambda: 100)
-    refused(valid[kind], f"{valid[kind]} needs about")
-
-
-def test_images_that_do_not_fit_into_memory(valid, monkeypatch):
-    monkeypatch.setattr(source, "available_memory", lambda: 100)
-    refused(valid["images"], "of memory, and 1e-07 GB are free; choose a smaller --size", size=(100, 100))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows gives a file all the disk space of its size")
-def test_a_file_of_100_gigabytes(tmp_path, monkeypatch):
-    path = tmp_path / "large.csv"
-    with path.open("wb") as stream:
-        stream.truncate(100 * 10**9)
-    monkeypatch.setattr(source, "available_memory", lambda: 8 * 10**9)
-    refused(path, "large.csv needs about 100 GB of memory, and 8 GB are free; take a part of its rows")
-
-
-def test_the_memory_of_this_machine_is_known():
-    known = available_memory()
-    assert known is None or known > 10**6
-
-
 def test_a_negative_value_is_named(file):
     table = read_table(file("a,b\n1,2\n3,-1\n-4,-5\n"))
     message = "row 3, column 'b' holds -1, the first of 2 negative values in that column and 3 in the table"
@@ -398,6 +345,47 @@ def test_a_matlab_file_that_crashes_its_reader(valid, monkeypatch):
 def test_a_symmetric_matrix_is_square(file):
     head = b"%%MatrixMarket matrix coordinate real symmetric\n3 2 1\n2 1 1\n"
     refused(file(head, "t.mtx"), "is symmetric and 3 x 2, coordinate; write it as a general matrix")
+
+
+class Counted:
+    """An Arrow table, and how often it was asked for the names of its columns."""
+
+    def __init__(self, table: Any) -> None:
+        self._table, self.asked = table, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._table, name)
+
+    @property
+    def column_names(self) -> list[str]:
+        self.asked += 1
+        return list(self._table.column_names)
+
+
+@pytest.mark.parametrize("width", [3, 3000])
+@pytest.mark.parametrize("labelled", [False, True])
+def test_a_wide_table_is_asked_for_its_names_once(file, width, labelled):
+    names = [f"x{j}" for j in range(width)]
+    table = Counted(pa.table({name: [1.0, 2.0] for name in names}))
+    roles = Roles("t.csv", names, Layout(label="x1" if labelled else None))
+    found = to_table(table, roles, source.Source(file("x"), "t.csv"), "csv", named=True, first_row=2)
+    assert found.features == tuple(name for name in names if not (labelled and name == "x1"))
+    assert table.asked <= 1
+
+
+def test_dropping_many_columns_looks_each_one_up_once():
+    class Name(str):
+        compared = 0
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            Name.compared += 1
+            return str.__eq__(self, other)
+
+    names = [Name(f"x{j}") for j in range(2000)]
+    roles = Roles("t.csv", names, Layout(drop=tuple(f"x{j}" for j in range(0, 2000, 2))))
+    assert roles.numbers == list(range(1, 2000, 2))
+    assert Name.compared < 10 * len(names)
 
 
 def test_an_encrypted_column_is_named_as_such(valid, monkeypatch):

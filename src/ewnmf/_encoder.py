@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf.encoding import encode, weights_of
 from ewnmf.factorization import spread
+from ewnmf.guard import scaled_bounds
 from ewnmf.holdout import held_out_losses, trimmed_mean
 from ewnmf.persistence import write_estimator
 from ewnmf.points import Points, read_points
@@ -40,6 +41,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     _tiny: float
     _mean_point: Array
     _feature_weight: Array | None
+    _bounds: Array | None
 
     def _read(self, X: Any, **weighed: Any) -> Points:
         """New points under the fitted model."""
@@ -144,6 +146,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def inverse_transform(self, X: Any) -> Array:
         """``codes @ components_``: the data that the codes stand for.
 
+        Where `fit` left some entries of an attribute without weight (missing, of a negligible prior, or turned away
+        from by the entropy weighting), nothing holds that product there. Such an attribute is kept within the range
+        that `fit` has seen of it, widened by half of it on either side; ``codes @ components_`` is without bounds.
+
         Parameters
         ----------
         X : array-like of shape (n_samples, n_components)
@@ -161,7 +167,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
                 f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.n_components_} components."
             )
         answer: Array = codes @ self.components_
-        return answer
+        bounds = self._known_bounds
+        return answer if bounds is None else np.clip(answer, *bounds, out=answer)
 
     def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
         """Minus the trimmed mean loss of entries that are hidden from `transform`; larger is better.
@@ -194,7 +201,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
         points = points.take(points.counted)
         loss, unit = self._fitted_problem.loss, self._facts.unit
-        found = held_out_losses(points.times(unit), self._codes, times(self.components_, unit), loss, self._tiny)
+        components, bounds = times(self.components_, unit), self._known_bounds
+        bounds = None if bounds is None else scaled_bounds(bounds, unit)
+        found = held_out_losses(points.times(unit), self._codes, components, loss, self._tiny, bounds)
         return -trimmed_mean(*found) / self._fitted_problem.cost(unit)
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -209,6 +218,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The file, by custom with the suffix ``.ewnmf``; an older one is replaced.
         """
         write_estimator(self, path, {})
+
+    @property
+    def _known_bounds(self) -> Array | None:
+        """The bounds of reconstructions; models of before have none."""
+        bounds: Array | None = getattr(self, "_bounds", None)
+        return bounds
 
     @property
     def _n_features_out(self) -> int:

@@ -19,6 +19,7 @@ from ewnmf._sklearn_callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.choosing import settle
 from ewnmf.factorization import spread
 from ewnmf.gamma import GammaWish
+from ewnmf.guard import bounds_of, scaled_bounds
 from ewnmf.init import INITS
 from ewnmf.losses import Loss
 from ewnmf.models import Model
@@ -189,12 +190,12 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 if best is None or solution.excess < best.excess:
                     best = solution
         except Interrupted as interrupt:
-            last = interrupt.solution = unit.back(interrupt.solution)
-            kept = None if best is None else unit.back(best)
-            self._keep(last if kept is None or last.excess < kept.excess else kept, points.counted)
+            kept = interrupt.solution if best is None or interrupt.solution.excess < best.excess else best
+            interrupt.solution = unit.back(interrupt.solution)
+            self._keep(kept, unit, counted, points.counted)
             raise
         assert best is not None
-        self._keep(unit.back(best), points.counted)
+        self._keep(best, unit, counted, points.counted)
         tasks.end({})
         self._warn(best)
 
@@ -248,6 +249,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         data = points.data
         self._facts = replace(data.facts(problem), gram=None)
         self._tiny = data.tiny
+        self._bounds = None
         self._mean_point = times(points.mean(positive=problem.loss.needs_positive), 1 / points.unit)
         given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
         self._feature_weight = None if given is None else given.copy()
@@ -281,8 +283,11 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
             "_fitted_problem": problem,
         }
 
-    def _keep(self, solution: Solution, counted: Array) -> None:
-        """Set the fitted attributes; `counted` says which points the solution is made of."""
+    def _keep(self, solution: Solution, unit: Unit, points: Points, counted: Array) -> None:
+        """Set the fitted attributes; the solution is that of `points` in this unit, the points that count."""
+        bounds = bounds_of(solution.problem, points.data, solution.factors)
+        self._bounds = None if bounds is None else scaled_bounds(bounds, 1 / unit.value)
+        solution = unit.back(solution)
         factors, problem = solution.factors, solution.problem
         self._fitted_problem = problem
         self.components_ = np.ascontiguousarray(factors.W.T)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
-from ewnmf import losses, weights
+from ewnmf import losses
 from ewnmf.kernels import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
 from ewnmf.stored import NEARLY_FITTED, Look, StoredKernel
@@ -341,11 +341,8 @@ _warned: set[type] = set()
 
 def _warn_of_own(problem: Problem) -> None:
     """One warning for every class that only the reference knows."""
-    for name, part, known in (
-        ("loss", problem.loss, losses.is_known(problem.loss)),
-        ("weighting", problem.weighting, weights.is_known(problem.weighting)),
-    ):
-        if known or type(part) in _warned:
+    for name, part in problem.foreign.items():
+        if type(part) in _warned:
             continue
         _warned.add(type(part))
         warnings.warn(

@@ -89,7 +89,8 @@ def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float
     weighting = problem.weighting.shown
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
     if not weighting.adaptive:
-        A[:] = weighting.constant(data.X, data.P, data.s, data.silent)
+        for cut in data.cuts():
+            A[:, cut] = weighting.constant(*data.block(cut))
         return A
     data, kernel = _thin(problem, data, facts, tiny)
     with single_threaded_blas():

@@ -58,11 +58,17 @@ def sampled(points: Points, most: int, key: bytes) -> Points:
     return points.take(np.flatnonzero(lots <= max(most / (n * m), lots.min())))
 
 
-def losses_at(hidden: Array, X: Any, codes: Array, components: Array, loss: Loss, tiny: float) -> tuple[Array, Array]:
-    """What the hidden entries cost under ``codes @ components``, and which of them are not 0; row by row."""
+def losses_at(
+    hidden: Array, X: Any, codes: Array, components: Array, loss: Loss, tiny: float, bounds: Array | None = None
+) -> tuple[Array, Array]:
+    """What the hidden entries cost under ``codes @ components``, and which of them are not 0; row by row.
+
+    `bounds` (2 x m) hold the product of every attribute, where they are given.
+    """
     rows, columns = np.nonzero(hidden)
     x = np.asarray(X[rows, columns], dtype=np.float64).ravel()
     y = np.einsum("lk,lk->l", codes[rows], components.T[columns], dtype=np.float64)
+    y = y if bounds is None else np.clip(y, *bounds[:, columns])
     return loss.divergence(x, y if loss.signed else np.maximum(y, tiny)), x != 0
 
 
@@ -79,7 +85,12 @@ def trimmed_mean(losses: Array, nonzero: Array, weights: Array | None = None, *,
 
 
 def held_out_losses(
-    points: Points, encode: Callable[[Points], Array], components: Array, loss: Loss, tiny: float
+    points: Points,
+    encode: Callable[[Points], Array],
+    components: Array,
+    loss: Loss,
+    tiny: float,
+    bounds: Array | None = None,
 ) -> tuple[Array, Array, Array]:
     """What entries cost that are hidden from `encode`, which finds codes; which are not 0; their points' weights.
 
@@ -97,7 +108,7 @@ def held_out_losses(
         block, hidden = block.take(judged), hidden[judged]
         codes = encode(block.hiding(hidden, positive=loss.needs_positive))
         s = np.ones(len(codes)) if block.s is None else block.s
-        losses, nonzero = losses_at(hidden, block.X, codes, components, loss, tiny)
+        losses, nonzero = losses_at(hidden, block.X, codes, components, loss, tiny, bounds)
         parts.append((losses, nonzero, np.repeat(s, hidden.sum(axis=1))))
     if not parts:
         raise ValueError(

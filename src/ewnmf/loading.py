@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ewnmf import estimators
+from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
 from ewnmf.persistence import read_estimator
 
 __all__ = ["load", "load_with_note"]
+
+_CLASSES = {"EWNMF": EWNMF, "NMF": NMF, "ONMF": ONMF, "ConvexNMF": ConvexNMF, "SemiNMF": SemiNMF}
+"""The names that estimators have in model files; they stay, as those of `ewnmf.registry` do."""
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -32,4 +35,4 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def load_with_note(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
     """The estimator, and the note that the command wrote with it: how its data was prepared."""
-    return read_estimator(path, {name: getattr(estimators, name) for name in estimators.__all__})
+    return read_estimator(path, _CLASSES)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["Alpha", "Euclidean", "KullbackLeibler", "Loss", "RankOne", "is_known", "resolve"]
+__all__ = ["Alpha", "Euclidean", "KullbackLeibler", "Loss", "RankOne", "resolve"]
 
 Array = NDArray[Any]
 
@@ -378,11 +378,6 @@ def _alpha_divergence(x: Array, y: Array, a: float, t: float) -> Array:
     d = (y - x) - x * _grown(_log_ratio(y, x), t)
     d /= a
     return np.where(there, np.maximum(d, 0), y / a)
-
-
-def is_known(loss: Loss) -> bool:
-    """Whether it is of this package, and not derived from that: only then may its formula be taken for granted."""
-    return type(loss) in (Euclidean, KullbackLeibler, Alpha)
 
 
 _NAMES = (Euclidean.name, KullbackLeibler.name, Alpha.name)

@@ -8,7 +8,6 @@ import platform
 from collections.abc import Mapping
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -16,24 +15,18 @@ import sklearn
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from ewnmf import __version__, choosing, losses, models, problem, ranks, weights
+from ewnmf import __version__
 from ewnmf.io import read_archive, write_archive
-from ewnmf.updates import rule
+from ewnmf.registry import class_of, name_of
 
 __all__ = ["library_versions", "read_estimator", "write_estimator"]
 
 Array = NDArray[Any]
-_MODULES: dict[str, ModuleType] = {
-    "choosing": choosing,
-    "losses": losses,
-    "models": models,
-    "problem": problem,
-    "ranks": ranks,
-    "rule": rule,
-    "weights": weights,
-}
-"""Objects of these modules may stand in a model file."""
 _CALLBACKS, _ROUTING = "_skl_callbacks", "_metadata_request"
+_LARGEST_NUMBER = 32
+"""Bytes of a number of NumPy's, at the most."""
+_REPORTS = ("gamma_path_", "rank_path_")
+"""Attributes that tell of the search, where infinity and NaN have a meaning."""
 _LIBRARIES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -52,6 +45,10 @@ def write_estimator(estimator: BaseEstimator, path: str | os.PathLike[str], note
     parameters = estimator.get_params(deep=False)
     skipped = {*parameters, _CALLBACKS, _ROUTING}
     fitted = {name: value for name, value in vars(estimator).items() if name not in skipped}
+    try:
+        _check_finite(fitted)
+    except ValueError as error:
+        raise ValueError(f"{type(estimator).__name__} cannot be saved: {error}; fit it anew.") from error
     document = {
         "class": type(estimator).__name__,
         "parameters": {name: writer.encode(value, f"parameters.{name}") for name, value in parameters.items()},
@@ -79,6 +76,7 @@ def read_estimator(
             setattr(estimator, name, reader.decode(value))
         _set_requests(estimator, document["requests"])
         _check_shapes(estimator)
+        _check_finite(vars(estimator))
         return estimator, dict(document["note"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
@@ -94,6 +92,22 @@ def _check_shapes(estimator: Any) -> None:
         components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
         if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
             raise ValueError(f"its components are no table of {shape[0]} x {shape[1]} numbers")
+        bounds = getattr(estimator, "_bounds", None)
+        if bounds is not None and getattr(bounds, "shape", None) != (2, shape[1]):
+            raise ValueError(f"its bounds are no table of 2 x {shape[1]} numbers")
+
+
+def _check_finite(attributes: Mapping[str, Any]) -> None:
+    """Refuse NaN and infinity where codes are made of them; gamma alone may be infinite."""
+    facts = dataclasses.asdict(attributes["_facts"]) if dataclasses.is_dataclass(attributes.get("_facts")) else {}
+    fitted = {name: value for name, value in attributes.items() if name.endswith("_") or name.startswith("_")}
+    for name, value in {**fitted, **facts}.items():
+        number = isinstance(value, np.ndarray | np.floating | float)
+        if not number or name in _REPORTS or np.asarray(value).dtype.kind != "f":
+            continue
+        bad = np.isnan(value) if name == "gamma_" else ~np.isfinite(value)
+        if np.any(bad):
+            raise ValueError(f"{name} holds NaN or an infinite number")
 
 
 def _known_class(name: Any, classes: Mapping[str, type[BaseEstimator]]) -> type[BaseEstimator]:
@@ -149,10 +163,10 @@ class _Writer:
             return items if type(value) is list else {"tuple": items}
         if type(value) is dict and all(isinstance(key, str) for key in value):
             return {"dict": {key: self.encode(item, f"{name}.{key}") for key, item in value.items()}}
-        if _home(value) is not None:
+        if name_of(value) is not None:
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
             encoded = {key: self.encode(item, f"{name}.{key}") for key, item in fields.items()}
-            return {"object": _home(value), "fields": encoded}
+            return {"object": name_of(value), "fields": encoded}
         raise self._refusal(value, name)
 
     def _array(self, value: Array, name: str) -> Any:
@@ -170,14 +184,6 @@ class _Writer:
             f"{self._whose} cannot be saved: {parameter}={text[:60]} is neither a number, text or array nor an object "
             f"of ewnmf's own; change it (set_params({parameter.partition('.')[0]}=...)), or use pickle."
         )
-
-
-def _home(value: Any) -> str | None:
-    """``module.Class`` of an object that may stand in a model file."""
-    for name, module in _MODULES.items():
-        if dataclasses.is_dataclass(value) and getattr(module, type(value).__name__, None) is type(value):
-            return f"{name}.{type(value).__name__}"
-    return None
 
 
 class _Reader:
@@ -213,6 +219,8 @@ class _Reader:
         dtype = np.dtype(code["scalar"])
         if dtype.kind not in "biufU":
             raise ValueError(f"a number of the type {dtype} is not known")
+        if dtype.itemsize > max(_LARGEST_NUMBER, 4 * len(str(code["value"]))):
+            raise ValueError(f"a value of the type {dtype} has {len(str(code['value']))} characters")
         return np.asarray(self.decode(code["value"]), dtype=dtype)[()]
 
     def _names(self, code: dict[str, Any]) -> Array:
@@ -221,8 +229,5 @@ class _Reader:
         return np.array(code["names"], dtype=object)
 
     def _object(self, code: dict[str, Any]) -> Any:
-        module, _, name = str(code["object"]).partition(".")
-        cls = getattr(_MODULES.get(module), name, None)
-        if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise ValueError(f"an object of the class {code['object']!r} is not known")
+        cls = class_of(code["object"])
         return cls(**{key: self.decode(item) for key, item in code["fields"].items()})

@@ -9,6 +9,8 @@ from ewnmf.updates.rule import Facts, Rule
 
 __all__ = ["Problem"]
 
+_KNOWN = (losses.Euclidean, losses.KullbackLeibler, losses.Alpha, weights.Uniform, weights.Fixed, weights.Entropy)
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -69,4 +71,10 @@ class Problem:
     @property
     def is_known(self) -> bool:
         """Whether loss and weighting are of this package."""
-        return losses.is_known(self.loss) and weights.is_known(self.weighting)
+        return not self.foreign
+
+    @property
+    def foreign(self) -> dict[str, object]:
+        """The loss and the weighting, where they are the user's own, if only derived: what they do is not known."""
+        parts = {"loss": self.loss, "weighting": self.weighting}
+        return {name: part for name, part in parts.items() if type(part) not in _KNOWN}

@@ -117,8 +117,8 @@ def _run_plain(problem: Problem, points: Points, start: Factors, settings: Setti
 def _without_zeros(problem: Problem, data: Dense, start: Factors, needed: Array) -> Factors:
     """The start with a basis of 0 for attributes that are zero in every point, but for those that are `needed`.
 
-    Codes that move first would be fitted to what was drawn there, and components that are corrected (Semi-NMF) or have no
-    points (hard ONMF) would keep it; sparse data, which leaves such attributes out, would lead elsewhere.
+    Codes that move first would be fitted to what was drawn there, and components that are corrected (Semi-NMF) or have
+    no points (hard ONMF) would keep it; sparse data, which leaves such attributes out, would lead elsewhere.
     """
     if not (start.basis and problem.is_known and problem.loss.silent_zeros):
         return start

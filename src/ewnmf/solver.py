@@ -26,7 +26,7 @@ __all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
 class Iteration:
     """What a callback sees after an iteration: its number (from 1), ``J*``, ``E``, gamma and the factors.
 
-    The factors are those of the run, read-only and valid until the callback returns; keep copies.
+    The factors are those of the run, and read-only.
     """
 
     number: int

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "is_known", "resolve"]
+__all__ = ["Entropy", "Fixed", "Uniform", "Weighed", "Weighting", "even_below", "held", "resolve"]
 
 Array = NDArray[Any]
 Float64 = NDArray[np.float64]
@@ -244,11 +244,6 @@ def even_below(dtype: Any) -> float:
 def _flush_below(dtype: Any) -> float:
     """Weights below this are as good as 0, and their products would be denormal."""
     return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30
-
-
-def is_known(weighting: Weighting) -> bool:
-    """Whether it is of this package, and not derived from that: only then may its formula be taken for granted."""
-    return type(weighting) in (Uniform, Fixed, Entropy)
 
 
 def resolve(weighting: str | Weighting, gamma: float | None = None) -> Weighting:

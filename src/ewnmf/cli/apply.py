@@ -17,6 +17,7 @@ from ewnmf.cli.file_options import layout_options, output_options, to_layout
 from ewnmf.cli.report import Report, described, plain
 from ewnmf.datasets import scale_points, unscale_points
 from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
+from ewnmf.io.source import check_memory
 from ewnmf.loading import load_with_note
 from ewnmf.persistence import library_versions
 
@@ -75,11 +76,14 @@ def apply_model(
     scale = bool(note.get("scale")) if options["scale"] is None else options["scale"]
     X = _prepared(table, estimator, model, scale)
     n, m = X.shape
+    names = columns(estimator, table)
+    needed = 2.0 * n * len(names) * X.dtype.itemsize
+    check_memory(f"The result for {n} points of {table.source}", needed, "take a part of its rows")
     with report.step(command, f"{n} points x {m} attributes"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         values = apply(estimator, Given(X, table.values, scale))
     texts = {} if table.ids is None else {"id": table.ids}
-    result = Result(values, columns(estimator, table), texts)
+    result = Result(values, names, texts)
     if output is None:
         write_result(sys.stdout.buffer, result, "csv")
         sys.stdout.flush()

@@ -26,6 +26,7 @@ __all__ = ["fit"]
 
 Array = NDArray[Any]
 _LARGEST_SEED = 2**31
+_COPIES, _POINTS_AT_A_TIME, _BYTES_OF_A_NAME = 6, 32, 100
 
 
 @dataclass(frozen=True)
@@ -116,12 +117,17 @@ def _entry_weights(wishes: _Wishes, layout: Layout, estimator: Any) -> Any:
             f"--entry-weights belongs to --weighting fixed, and the weighting is {estimator.weighting!r}."
         )
     values = read_table(wishes.entry_weights, layout).values
-    return values if isinstance(values, np.ndarray) else values.toarray()
+    if isinstance(values, np.ndarray):
+        return values
+    needed = float(values.shape[0]) * values.shape[1] * values.dtype.itemsize
+    check_memory(f"A number for every entry of {wishes.entry_weights}", needed, "take a part of its rows")
+    return values.toarray()
 
 
 def _prepared(table: Table, estimator: Any, wishes: _Wishes) -> Any:
     """The numbers to fit, refused where the model cannot take them or the results would not fit into memory."""
     n, m = table.values.shape
+    _check_memory(table, estimator)
     if _wants_weights(wishes, estimator):
         remedy = "leave them out with --no-weights"
         check_memory(f"A weight for every entry of {table.source}", 2.0 * n * m * table.values.dtype.itemsize, remedy)
@@ -130,6 +136,16 @@ def _prepared(table: Table, estimator: Any, wishes: _Wishes) -> Any:
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table.refuse_negative(type(estimator).__name__)
     return table.values
+
+
+def _check_memory(table: Table, estimator: Any) -> None:
+    """Refuse factors that would not fit into memory, each of them in the copies that a step needs."""
+    n, m = table.values.shape
+    K = estimator.n_components if isinstance(estimator.n_components, int) else 1
+    numbers = _COPIES * (float(K) * (n + m) + min(n, _POINTS_AT_A_TIME) * float(m))
+    needed = numbers * table.values.dtype.itemsize + float(_BYTES_OF_A_NAME) * m
+    what = f"A fit of {K} component{'s' * (K > 1)} to {n} points x {m} attributes of {table.source}"
+    check_memory(what, needed, "choose fewer components, or take a part of its rows and columns")
 
 
 def _wants_weights(wishes: _Wishes, estimator: Any) -> bool:

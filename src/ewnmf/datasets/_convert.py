@@ -57,6 +57,7 @@ def convert_gtfd(path: Path) -> dict[str, Arrays]:
 def convert_tdt2(path: Path) -> dict[str, Arrays]:
     """``fea`` (9394 x 36771, counts of terms) and ``gnd`` of TDT2.mat; the counts fit into one byte."""
     raw = _variables(path)
+    raw["fea"].check_format(full_check=True)
     counts = sparse.csr_matrix(raw["fea"])
     counts.sort_indices()
     stored = {
@@ -136,7 +137,7 @@ def _is_jpg(name: str) -> bool:
 
 def _grey(pil: Any, content: bytes, label: str) -> Array:
     try:
-        with pil.open(io.BytesIO(content)) as image:
+        with pil.open(io.BytesIO(content), formats=("JPEG",)) as image:
             return _resized(pil, image.convert("L"))
     except (OSError, SyntaxError, ValueError, pil.DecompressionBombError) as error:
         raise OSError(f"{label} is not a readable image ({error}); get the data set anew.") from error

@@ -86,6 +86,8 @@ class Case:
         """Whether a run belongs to this data set, and with its gamma to the comparison."""
         if spec.dataset != self.dataset or spec.method not in ("nmf", "ewnmf") or spec.attempt:
             return False
+        if (spec.k, spec.loss, spec.occluded) != (self.k, self.loss, self.occluded):
+            return False
         here = replace(self.start(spec.seed), max_iter=spec.max_iter)
         known = spec.gamma in (None, "auto", *self.gammas)
         return known and replace(spec, method="nmf", gamma=None, keep=()) == here

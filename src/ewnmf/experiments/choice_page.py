@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from ewnmf.experiments.cases import CASES
-from ewnmf.experiments.choice import CHOICE_VIEWS, Comparison, Study, chosen_gammas, judged, study
+from ewnmf.experiments.choice import CHOICE_VIEWS, NOT_RUN, Comparison, Study, Verdict, chosen_gammas, judged, study
 from ewnmf.experiments.choice_figure import accuracy_against_gamma
+from ewnmf.experiments.coverage import coverage_of
 from ewnmf.experiments.markup import Picture, Section, Sheet, Table, bullets, counted, wrapped
 from ewnmf.experiments.material import Material
+from ewnmf.experiments.plan import TARGETS
 from ewnmf.experiments.statistics import MEASURES, Gap, Result, spread
 from ewnmf.experiments.tables import percent, provenance
 
@@ -49,7 +53,7 @@ def page(parts: Sequence[Section]) -> str:
 def sections(material: Material) -> list[Section]:
     """The sections of the page, whatever part of the study the store has."""
     found = study(material.rows)
-    verdicts = judged(found.compared)
+    verdicts = _standing(judged(found.compared), material)
     outcomes = Table(["figure to reach", ""], [[each.goal, f"**{each.outcome}**"] for each in verdicts], left=2)
     reasons = bullets([f"**{each.goal}** ({each.outcome}): {each.why}" for each in verdicts])
     first = [
@@ -63,21 +67,32 @@ def sections(material: Material) -> list[Section]:
     return [*first, Section("How to read the tables", [bullets(READING.split("\n\n"))]), *views, chosen]
 
 
+def _standing(verdicts: Sequence[Verdict], material: Material) -> list[Verdict]:
+    """Verdicts, or how many runs there are where nothing can be judged."""
+    runs = coverage_of(TARGETS[TARGET].specs(), {row.spec for row in material.rows})
+    words = f"not judged yet: {runs.present} of {runs.planned} runs"
+    return [replace(each, outcome=words) if each.outcome == NOT_RUN else each for each in verdicts]
+
+
 def _what_was_run(material: Material, found: Study) -> list[Part]:
     rows = [row for row in material.rows if any(case.has(row.spec) for case in CASES)]
     if not rows:
         return [wrapped(f"Nothing yet: `ewnmf reproduce {TARGET}`.{material.left_out()}")]
+    there = {row.spec for row in rows}
+    planned = TARGETS[TARGET].specs()
     lines = []
     for case in CASES:
+        runs = [spec for spec in planned if case.has(spec)]
+        fixed = coverage_of((spec for spec in runs if spec.gamma != "auto"), there)
+        auto = coverage_of((spec for spec in runs if spec.gamma == "auto"), there)
         each = found.compared["unit_10"].get(case.name)
-        if each is None:
-            lines.append([case.title, "not yet run", "-", "-"])
-        else:
+        seeds, gammas = "-", "-"
+        if each is not None:
+            seeds = f"{each.runs} of {case.seeds}"
             gammas = f"{len(each.gammas)} of {len(case.gammas)}, {min(each.gammas):.2g} to {max(each.gammas):.2g}"
-            lines.append(
-                [case.title, f"{each.runs} of {case.seeds}", gammas, str(found.experiments[case.name].iterations)]
-            )
-    return [wrapped(provenance(rows) + material.left_out()), Table(["", "seeds", "gammas", "iterations"], lines)]
+        lines.append([case.title, str(fixed), str(auto), seeds, gammas])
+    head = ["", "runs at fixed gammas and of NMF", 'of gamma="auto"', "seeds compared", "gammas compared"]
+    return [wrapped(provenance(rows) + material.left_out()), Table(head, lines)]
 
 
 def _view(found: Study, view: str) -> list[Part]:
@@ -88,8 +103,8 @@ def _view(found: Study, view: str) -> list[Part]:
         "(∞) where it kept plain NMF."
     )
     name = f"accuracy-{view.split('_')[0]}"
-    figure = accuracy_against_gamma(found, view)
-    picture = Picture(name, f"Accuracy against gamma, k-means on {title}", caption, figure, FILES)
+    draw = partial(accuracy_against_gamma, found, view)
+    picture = Picture(name, f"Accuracy against gamma, k-means on {title}", caption, draw, FILES)
     return [*(scores(compared, measure) for measure in MEASURES), picture]
 
 

@@ -33,6 +33,7 @@ _SHAPES = {
     "caltech101": (8677, 1024, 101),
     "tdt2": (9394, 36771, 30),
     "digits": (1797, 64, 10),
+    "cartoons": (60, 1600, 1),
 }
 """Points, attributes, categories."""
 _TERMS = 130

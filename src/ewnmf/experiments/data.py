@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 
 from ewnmf import datasets
 from ewnmf.datasets._files import data_folder
+from ewnmf.experiments.cartoons import cartoon_faces
 from ewnmf.experiments.spec import Spec
 
 __all__ = ["CATEGORIES", "Sample", "check_available", "class_sizes", "drawn_categories", "sample"]
@@ -23,7 +24,7 @@ CATEGORIES = {"yale": 15, "umist": 20, "gtfd": 50, "caltech101": 101, "tdt2": 30
 """Categories that subsets are drawn from; Caltech101's without its background folder."""
 _BACKGROUND = {"caltech101": 1}
 """Classes before the first category."""
-_BUILT_IN = ("signals", "digits")
+_BUILT_IN = ("signals", "digits", "cartoons")
 """Data sets that need no file: made from the seed, or part of scikit-learn."""
 
 
@@ -42,6 +43,9 @@ def sample(spec: Spec, home: str | None = None) -> Sample:
     """What the spec's run works on; `home` is the data folder, else ``EWNMF_DATA`` and the usual places."""
     if spec.dataset == "signals":
         return _signals(spec.seed)
+    if spec.dataset == "cartoons":
+        faces = cartoon_faces(spec.seed)
+        return Sample(faces.data, None, faces.damaged, faces.clean)
     points, classes = _fetched(spec.dataset, home)
     if spec.draw is not None:
         chosen = np.isin(classes, drawn_categories(spec.dataset, spec.k, spec.draw))

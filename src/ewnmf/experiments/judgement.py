@@ -11,10 +11,11 @@ HOLDS, PART, NOT_SEEN, NOT_RUN = "holds", "holds in part", "not seen", "not yet 
 
 @dataclass(frozen=True)
 class Judgement:
-    """How a claim fares, and the numbers that decide it."""
+    """How a claim fares, the numbers that decide it, and the most telling of them in a few words."""
 
     outcome: str
     why: str
+    brief: str = ""
 
 
 def graded(met: int, asked: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from textwrap import fill
@@ -66,12 +66,12 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure, the name of its files (PNG and SVG), what it shows, and a caption."""
+    """A figure that `draw` makes, the name of its files (PNG and SVG), what it shows, and a caption."""
 
     name: str
     shows: str
     caption: str
-    figure: Figure
+    draw: Callable[[], Figure]
     folder: str = FILES
 
     def markdown(self) -> str:

@@ -17,8 +17,8 @@ from ewnmf.experiments.statistics import METHODS, experiment
 from ewnmf.experiments.verdicts import Seen
 
 if TYPE_CHECKING:
+    from ewnmf.experiments.archive import Source
     from ewnmf.experiments.spec import Row
-    from ewnmf.experiments.store import Store
 
 __all__ = ["Material", "gamma_title", "method_title"]
 
@@ -29,12 +29,12 @@ Array = NDArray[Any]
 class Material:
     """What the store holds; the rows are read once. `outdated` rows are of a rule that ``"auto"`` no longer follows."""
 
-    store: Store
+    store: Source
     rows: Sequence[Row]
     outdated: int = 0
 
     @classmethod
-    def of(cls, store: Store) -> Material:
+    def of(cls, store: Source) -> Material:
         """All rows of a store that say something of this version."""
         found = store.rows()
         rows = [row for row in found if row.spec.rule in (None, AUTO_RULE)]
@@ -56,7 +56,9 @@ class Material:
         found = [
             row
             for row in self.rows
-            if name in row.spec.keep and all(getattr(row.spec, key) == value for key, value in wanted.items())
+            if name in row.spec.keep
+            and all(getattr(row.spec, key) == value for key, value in wanted.items())
+            and self.store.has(row.key, name)
         ]
         counts = {row.spec.max_iter for row in found}
         iterations = paper.ITERATIONS if paper.ITERATIONS in counts else max(counts, default=0)
@@ -88,7 +90,7 @@ class Material:
         """What the verdicts take from the arrays."""
         unlikeness: dict[float | str, list[float]] = {}
         for row in self.kept("weights", dataset="signals", method="ewnmf"):
-            others = self.array(row, "weights")[~self.array(row, "damaged").astype(bool)]
+            others = self.array(row, "weights").astype(float)[~self.array(row, "damaged").astype(bool)]
             low, high = np.quantile(others, [0.05, 0.95])
             assert row.spec.gamma is not None
             unlikeness.setdefault(row.spec.gamma, []).append(float(high / low) if low > 0 else np.inf)

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ewnmf.experiments.markup import Table
-from ewnmf.experiments.statistics import Experiment, Gap, gap_of, spread
+from ewnmf.experiments.statistics import MAIN, Experiment, Gap, experiment, gap_of, spread
 from ewnmf.experiments.tables import percent
 
-__all__ = ["by_share", "curves_of", "gap_table", "gaps_by_share", "reading"]
+if TYPE_CHECKING:
+    from ewnmf.experiments.spec import Row
+
+__all__ = ["by_share", "curves_by_view", "curves_of", "gap_table", "gaps_by_share", "reading"]
 
 Curves = Mapping[str, Mapping[float, Sequence[float]]]
+
+
+def curves_by_view(rows: Sequence[Row]) -> dict[str, dict[str, dict[float, list[float]]]]:
+    """The curves on Yale for the main view and for unit codes; none where there is nothing to compare."""
+    shares = sorted({row.spec.occluded for row in rows if row.spec.dataset == "yale"})
+    found = {share: experiment(rows, "yale", draws=False, occluded=share) for share in shares}
+    curves = {view: curves_of(found, view) for view in (MAIN, "unit_10")}
+    short = any(len(curve) < 2 or len(curve["NMF"]) < 2 for curve in curves.values())
+    return {} if short else curves
 
 
 def curves_of(found: Mapping[float, Experiment], view: str) -> dict[str, dict[float, list[float]]]:

@@ -155,5 +155,6 @@ def occluded_faces(images: Array, weights: Mapping[str, Array], damaged: Array) 
     for line in axes:
         for ax, mask in zip(line, damaged.reshape(n, side, side), strict=True):
             plots._outline(ax, mask)
-    figure.colorbar(shown, ax=axes[1:], label="weight (1 = equal)", aspect=8 * len(weights), extend="max")
+    label = "weight (1 = equal)" if len(weights) > 1 else "weight"
+    figure.colorbar(shown, ax=axes[1:], label=label, aspect=8 * len(weights), extend="max")
     return figure

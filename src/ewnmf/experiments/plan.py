@@ -23,6 +23,7 @@ GAMMAS = tuple(10.0**power for power in (-2, -1, 0, -3, 8, -8, -4, 1, 4, -6, 2, 
 FACES_GAMMA = 0.02
 """EWNMF's gamma where one is to be shown on Yale (Figs. 10, 11)."""
 SIGNALS_GAMMA = 0.1
+CARTOONS_GAMMA, CARTOONS_PARTS = 0.1, 12
 OCCLUSION_GAMMAS = (FACES_GAMMA, 0.05, 0.1, 0.01)
 OCCLUDED_SHARES = (0.0, 0.3, 0.5, 0.1, 0.2, 0.4)
 PLAIN = tuple(method for method in METHODS if method != "ewnmf")
@@ -36,7 +37,8 @@ PAPER_CLUSTERS = tuple(range(2, 11))
 class Limits:
     """How much of the protocol: the first so many seeds, draws and gammas (None: all), the largest number of clusters.
 
-    More than the paper's 10 seeds or draws may be asked for. Runs on the data sets `without` are left out.
+    More than the paper's 10 seeds or draws may be asked for. Runs on the data sets `without` are left out, and those of
+    ``gamma="auto"`` where `without_auto`.
     """
 
     seeds: int | None = None
@@ -44,10 +46,15 @@ class Limits:
     clusters: int | None = None
     tries: int | None = None
     without: tuple[str, ...] = ()
+    without_auto: bool = False
 
     def gammas(self) -> tuple[float, ...]:
         """The gammas to try; NMF has as many tries."""
         return GAMMAS[: self.tries]
+
+    def allow(self, spec: Spec) -> bool:
+        """Whether a run is not left out for its data set or its gamma."""
+        return spec.dataset not in self.without and not (self.without_auto and spec.gamma == "auto")
 
 
 QUICK = Limits(seeds=2, draws=2, tries=7)
@@ -72,7 +79,7 @@ class Target:
             few = {name: getattr(given, name) or getattr(QUICK, name) for name in ("seeds", "draws", "tries")}
             given = replace(given, **few)
         specs = self._specs(quick, given)
-        return [replace(spec, keep=_kept(spec)) for spec in specs if spec.dataset not in given.without]
+        return [replace(spec, keep=_kept(spec)) for spec in specs if given.allow(spec)]
 
 
 def planned(names: Iterable[str], quick: bool = False, limits: Limits | None = None) -> list[Spec]:
@@ -95,6 +102,8 @@ def _kept(spec: Spec) -> tuple[str, ...]:
     if spec.dataset == "signals":
         arrays = ("history", "components", "codes", "data", "clean", "damaged", "sources")
         return (*arrays, "weights") if spec.method == "ewnmf" else arrays
+    if spec.dataset == "cartoons":
+        return ("components", "codes", "data", "clean", "damaged", *(("weights",) if spec.method == "ewnmf" else ()))
     shown = spec.dataset == "yale" and spec.draw is None and spec.seed == spec.attempt == 0
     if not shown or spec.method == STATISTICS:
         return ()
@@ -120,6 +129,13 @@ def _weighted(spec: Spec, gammas: Sequence[float | str]) -> Iterator[Spec]:
 def _statistics(quick: bool, limits: Limits) -> Iterator[Spec]:
     for dataset, k in CLASSES.items():
         yield Spec(dataset, STATISTICS, k, 0)
+
+
+def _diagram(quick: bool, limits: Limits) -> Iterator[Spec]:
+    """NMF and EWNMF on cartoon faces, the first of which wears a hat."""
+    spec = Spec("cartoons", "nmf", CARTOONS_PARTS, 0)
+    yield spec
+    yield from _weighted(spec, (CARTOONS_GAMMA,))
 
 
 def _signals(quick: bool, limits: Limits) -> Iterator[Spec]:
@@ -192,6 +208,7 @@ def _choice(quick: bool, limits: Limits) -> Iterator[Spec]:
 
 _ALL_TARGETS = (
     Target("table1", "the data sets: points, attributes, classes", _statistics),
+    Target("fig1", "the method in one picture, on made faces: a hat, its weights, the features", _diagram),
     Target("fig2", "mixed signals, one of them destroyed, and the learned weights", _signals),
     Target("fig10", "the objective of every method on Yale, iteration by iteration", _shown),
     Target("fig11", "the basis images of every method on Yale", _shown),

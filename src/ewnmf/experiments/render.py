@@ -1,42 +1,58 @@
-"""Tables, figures and the pages that show them, drawn from a store; nothing is computed anew.
+"""Tables, figures and the pages that show them, drawn from stored rows; nothing is computed anew.
 
-The pages (``reproduction.md`` of the paper's experiments, ``choosing-gamma-results.md`` of the choice of gamma) lie in
-the given folder, pictures (PNG, SVG) and sheets (CSV) in ``images`` below it: the layout of ``docs/``, so rendering
-there makes the documentation's pages.
+The pages (``reproduction.md`` with verdicts and figures, ``reproduction-tables.md`` with everything else,
+``choosing-gamma-results.md`` of the choice of gamma) lie in the given folder, pictures (PNG, SVG) and sheets (CSV) in
+``images`` below it: the layout of ``docs/``, so rendering there makes the documentation's pages.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 from ewnmf.experiments import choice_page, tables
+from ewnmf.experiments.coverage import ENOUGH, coverage_table, overall, standing
+from ewnmf.experiments.files import replace_file
+from ewnmf.experiments.front import CHAPTERS, chapter
 from ewnmf.experiments.markup import Picture, Section, Sheet, Table, bullets, wrapped
 from ewnmf.experiments.material import Material
 from ewnmf.experiments.paper import CLAIMS
+from ewnmf.experiments.plan import TARGETS
 from ewnmf.experiments.sections import SECTIONS
-from ewnmf.experiments.verdicts import verdicts
+from ewnmf.experiments.verdicts import Verdict, verdicts
 from ewnmf.naming import unknown_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ewnmf.experiments.store import Store
+    from ewnmf.experiments.archive import Source
 
-__all__ = ["render"]
+__all__ = ["Report", "render", "report"]
 
-PAGE = "reproduction.md"
+PAGE, TABLES_PAGE = "reproduction.md", "reproduction-tables.md"
 DPI = 150
 INTRODUCTION = """\
 # The paper's experiments, again
 
-Written by `ewnmf reproduce --render` from the results of `ewnmf reproduce`; do not edit. Every number of ours comes
-from the runs counted below."""
+What holds of the paper's claims, each with a figure and a table. Every number of ours comes from the runs counted
+below. All tables, the reasons of the verdicts and the choices that the paper leaves open are on
+[a page of their own](reproduction-tables.md).
+
+Written by `ewnmf reproduce --render` from stored rows (in a clone: those in the folder `results`); do not edit."""
+TABLES_INTRODUCTION = """\
+# All tables of the paper's experiments
+
+The numbers behind [the verdicts](reproduction.md). Written by `ewnmf reproduce --render`; do not edit."""
+AT = "#what-it-stands-on"
+STANDS_ON = (
+    "Runs that are there, of the full protocol (10 starts or draws, 17 gammas and as many tries of NMF, 300 "
+    'iterations). A start or draw is whole if all its runs but that of gamma="auto" are there. A claim is judged where '
+    f"each of its tables and figures has at least {ENOUGH:.0%} of these runs."
+)
 CHOICES = """\
 Every point is scaled to [0, 1]; `W` and `H` start uniform on [0.1, 1.1], and all methods share the start of a run; K is
 the number of clusters; the order of the updates is the authors'. As many iterations as the sections say (the paper:
@@ -70,13 +86,21 @@ A mean is over the runs that all methods and protocols of the table share; ± is
 the highest of a column."""
 
 
-def render(store: Store, targets: Sequence[str], out: Path) -> list[Path]:
-    """Write the pages, pictures and sheets of the targets, whatever part of them the store has.
+@dataclass(frozen=True)
+class Report:
+    """Pages and sheets as text, by their paths in the folder of the pages, and the pictures still to be drawn."""
+
+    texts: Mapping[str, str]
+    pictures: Sequence[Picture]
+
+
+def render(source: Source, targets: Sequence[str], out: Path) -> list[Path]:
+    """Write the pages, pictures and sheets of the targets, whatever part of them the source has.
 
     Parameters
     ----------
-    store : Store
-        Results.
+    source : Source
+        Stored rows: a store, or an archive of results.
     targets : sequence of str
         Names of tables and figures, or ``"all"``.
     out : Path
@@ -85,64 +109,97 @@ def render(store: Store, targets: Sequence[str], out: Path) -> list[Path]:
     Returns
     -------
     list of Path
-        The files, each page before what belongs to it. Each is replaced as a whole, so a reader never sees half of one.
+        The files, pages first. Each is replaced as a whole, so a reader never sees half of one.
     """
     if find_spec("matplotlib") is None:
         raise ModuleNotFoundError('drawing the figures needs matplotlib: pip install "ewnmf[plots]".')
-    chosen = _known(targets)
-    material = Material.of(store)
-    files: dict[Path, bytes] = {}
-    shown = [target for target in SECTIONS if target in chosen]
-    if shown or not chosen:
-        of_the_paper = material.of_the_paper()
-        sections = {target: SECTIONS[target](of_the_paper) for target in shown}
-        files[out / PAGE] = page(of_the_paper, sections).encode()
-        files |= _beside(out, sections.values())
-    if choice_page.TARGET in chosen:
-        choice = choice_page.sections(material)
-        files[out / choice_page.PAGE] = choice_page.page(choice).encode()
-        files |= _beside(out, choice)
+    made = report(source, targets)
+    files = {out / path: text.encode() for path, text in made.texts.items()}
+    for picture in made.pictures:
+        figure = picture.draw()
+        for kind in ("png", "svg"):
+            files[out / picture.folder / f"{picture.name}.{kind}"] = _drawn(figure, kind)
     for path, content in files.items():
-        _replace(path, content)
+        replace_file(path, content)
     return list(files)
 
 
+def report(source: Source, targets: Sequence[str]) -> Report:
+    """The pages of the targets without drawing a picture."""
+    chosen = _known(targets)
+    material = Material.of(source)
+    pages: dict[str, str] = {}
+    shown: list[Section] = []
+    if chosen != [choice_page.TARGET]:
+        judged = _judged(material.of_the_paper())
+        chapters = _chapters(material, judged, chosen)
+        sections = [SECTIONS[target](material.of_the_paper()) for target in SECTIONS if target in chosen]
+        pages |= {PAGE: _page(material, judged, chapters), TABLES_PAGE: _tables_page(material, judged, sections)}
+        shown += [*chapters, *sections]
+    if choice_page.TARGET in chosen:
+        choice = choice_page.sections(material)
+        pages[choice_page.PAGE] = choice_page.page(choice)
+        shown += choice
+    return Report(pages | _sheets(shown), [part for part in _parts(shown) if isinstance(part, Picture)])
+
+
 def _known(targets: Sequence[str]) -> list[str]:
-    known = (*SECTIONS, choice_page.TARGET)
     for target in targets:
-        if target != "all" and target not in known:
-            raise unknown_name("target", target, (*known, "all"))
-    return [target for target in known if target in targets or "all" in targets]
+        if target not in (*TARGETS, "all"):
+            raise unknown_name("target", target, (*TARGETS, "all"))
+    return [target for target in TARGETS if target in targets or "all" in targets]
 
 
-def _beside(out: Path, sections: Iterable[Section]) -> dict[Path, bytes]:
-    """The sheets and pictures of sections."""
-    files = {}
-    for part in (part for section in sections for part in section.parts):
-        if isinstance(part, Sheet):
-            files[out / part.folder / f"{part.name}.csv"] = part.csv().encode()
-        if isinstance(part, Picture):
-            for kind in ("png", "svg"):
-                files[out / part.folder / f"{part.name}.{kind}"] = _drawn(part.figure, kind)
-    return files
+def _parts(sections: Iterable[Section]) -> Iterator[str | Table | Sheet | Picture]:
+    return (part for section in sections for part in section.parts)
 
 
-def page(material: Material, sections: dict[str, Section]) -> str:
-    """The whole page as Markdown."""
-    found = verdicts(material.rows, material.seen())
-    judged = [[CLAIMS[verdict.claim].says, CLAIMS[verdict.claim].where, f"**{verdict.outcome}**"] for verdict in found]
-    reasons = [f"**{CLAIMS[verdict.claim].says}** ({verdict.outcome}): {verdict.why}" for verdict in found]
-    parts = [
-        INTRODUCTION,
-        Section("What was run", _what_was_run(material)).markdown(),
-        Section("Verdicts", [Table(["the paper's claim", "where", ""], judged, left=3), bullets(reasons)]).markdown(),
-        Section("Choices that the paper leaves open", [bullets(CHOICES.split("\n\n"))]).markdown(),
-        *(section.markdown() for section in sections.values()),
+def _sheets(sections: Iterable[Section]) -> dict[str, str]:
+    return {f"{part.folder}/{part.name}.csv": part.csv() for part in _parts(sections) if isinstance(part, Sheet)}
+
+
+def _judged(material: Material) -> list[Verdict]:
+    """The verdicts, as far as the rows are enough."""
+    return standing(verdicts(material.rows, material.seen()), material.rows)
+
+
+def _chapters(material: Material, judged: Sequence[Verdict], chosen: Sequence[str]) -> list[Section]:
+    """The chapters of the first page that have to do with the targets."""
+    of_the_paper = material.of_the_paper()
+    return [
+        chapter(name, material if name == "idea" else of_the_paper, judged)
+        for name, each in CHAPTERS.items()
+        if set(each.targets) & set(chosen)
     ]
-    left = [f"`{target}`" for target in SECTIONS if target not in sections]
-    if left:
-        parts.append(Section("Not on this page", [wrapped(f"{', '.join(left)}: not asked for.")]).markdown())
-    return "\n\n".join(parts) + "\n"
+
+
+def _page(material: Material, judged: Sequence[Verdict], chapters: Sequence[Section]) -> str:
+    """The first page as Markdown."""
+    lines = [
+        [CLAIMS[each.claim].says, CLAIMS[each.claim].where, f"**{each.outcome}**", each.brief or "-"] for each in judged
+    ]
+    claims = Table(["the paper's claim", "where", "verdict", "in numbers"], lines, left=4)
+    runs = overall(material.rows)
+    part = "All" if runs.present == runs.planned else f"{runs.present} of the"
+    told = f"{part} {runs.planned} runs of the full protocol are there: [what each figure stands on]({AT})."
+    parts = [
+        Section("What holds", [claims, wrapped(told)]),
+        *chapters,
+        Section("What it stands on", [wrapped(STANDS_ON), coverage_table(material.rows)]),
+    ]
+    return "\n\n".join([INTRODUCTION, *(part.markdown() for part in parts)]) + "\n"
+
+
+def _tables_page(material: Material, judged: Sequence[Verdict], sections: Sequence[Section]) -> str:
+    """The page of tables as Markdown."""
+    reasons = [f"**{CLAIMS[each.claim].says}** ({each.outcome}): {each.why}" for each in judged]
+    parts = [
+        Section("What was run", _what_was_run(material.of_the_paper())),
+        Section("Reasons of the verdicts", [bullets(reasons)]),
+        Section("Choices that the paper leaves open", [bullets(CHOICES.split("\n\n"))]),
+        *sections,
+    ]
+    return "\n\n".join([TABLES_INTRODUCTION, *(part.markdown() for part in parts)]) + "\n"
 
 
 def _what_was_run(material: Material) -> list[str | Table]:
@@ -160,18 +217,3 @@ def _drawn(figure: Figure, kind: str) -> bytes:
     with mpl.rc_context({"svg.hashsalt": "ewnmf"}):
         figure.savefig(stream, format=kind, dpi=DPI, metadata={"Date": None} if kind == "svg" else {"Software": None})
     return stream.getvalue()
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file under a temporary name and move it into place."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as file:
-        try:
-            file.write(content)
-            file.close()
-            os.chmod(file.name, 0o644)
-            os.replace(file.name, path)
-        except BaseException:
-            file.close()
-            os.unlink(file.name)
-            raise

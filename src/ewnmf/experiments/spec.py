@@ -17,7 +17,7 @@ from ewnmf.naming import unknown_name
 
 __all__ = ["AUTO_RULE", "DATASETS", "KEPT", "LOSSES", "METHODS", "Row", "Spec"]
 
-DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits")
+DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits", "cartoons")
 LOSSES = ("euclidean", "kullback-leibler")
 AUTO_RULE = 2
 """Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.

@@ -9,7 +9,7 @@ import io
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
@@ -100,14 +100,17 @@ class Store:
 
     def add(self, row: Row, arrays: Mapping[str, Array]) -> None:
         """Keep a row and its arrays, both or none; what is there already stays."""
-        values = {name: _as_column(name, getattr(row.spec, name)) for name in _SPEC}
-        values |= {"key": row.key, "seconds": row.seconds, "host": row.host, "finished": row.finished}
-        values |= {"figures": json.dumps(row.figures), "versions": json.dumps(row.versions)}
-        packed = [(row.key, name, _packed(array)) for name, array in arrays.items()]
+        self.add_all([(row, arrays)])
+
+    def add_all(self, items: Iterable[tuple[Row, Mapping[str, Array]]]) -> None:
+        """Keep rows and their arrays, all or none; what is there already stays."""
         places = ", ".join(f":{name}" for name in _COLUMNS)
         with _sentences(self.path), _transaction(self._connection) as connection:
-            connection.execute(f"INSERT OR IGNORE INTO results ({', '.join(_COLUMNS)}) VALUES ({places})", values)
-            connection.executemany("INSERT OR IGNORE INTO arrays (key, name, value) VALUES (?, ?, ?)", packed)
+            for row, arrays in items:
+                packed = [(row.key, name, _packed(array)) for name, array in arrays.items()]
+                insert = f"INSERT OR IGNORE INTO results ({', '.join(_COLUMNS)}) VALUES ({places})"
+                connection.execute(insert, _values(row))
+                connection.executemany("INSERT OR IGNORE INTO arrays (key, name, value) VALUES (?, ?, ?)", packed)
 
     def __contains__(self, key: str) -> bool:
         with _sentences(self.path):
@@ -130,6 +133,12 @@ class Store:
             rows = [_row(dict(zip(_COLUMNS, each, strict=True))) for each in found]
         return sorted(rows, key=lambda row: row.spec.order)
 
+    def has(self, key: str, name: str) -> bool:
+        """Whether the array of that name of that run is there."""
+        with _sentences(self.path):
+            query = "SELECT 1 FROM arrays WHERE key = ? AND name = ?"
+            return bool(self._connection.execute(query, (key, name)).fetchone())
+
     def array(self, key: str, name: str) -> Array:
         """The array of that name that the run with that key has kept."""
         with _sentences(self.path):
@@ -141,8 +150,8 @@ class Store:
 
 
 @contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    connection.execute("BEGIN IMMEDIATE")
+def _transaction(connection: sqlite3.Connection, begin: str = "BEGIN IMMEDIATE") -> Iterator[sqlite3.Connection]:
+    connection.execute(begin)
     try:
         yield connection
         connection.execute("COMMIT")
@@ -154,10 +163,10 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Check that the file is ours, and make the tables of a new one."""
-    application, version, tables = (
-        connection.execute(query).fetchone()[0]
-        for query in ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
-    )
+    queries = ("PRAGMA application_id", "PRAGMA user_version", "SELECT count(*) FROM sqlite_master")
+    # In one transaction: another process may be making the tables.
+    with _transaction(connection, "BEGIN"):
+        application, version, tables = (connection.execute(query).fetchone()[0] for query in queries)
     new = tables == 0 and version == 0
     if not new and application != _APPLICATION:
         raise ValueError(f"{path} is no store of ewnmf; name another folder, or move the file away.")
@@ -208,6 +217,13 @@ def _sentences(path: Path) -> Iterator[None]:
         known = (reason for prefix, reason in reasons.items() if name.startswith(prefix))
         reason = next(known, f"{error}; check the disk, or name another folder")
         raise OSError(f"the store {path} cannot be used: {reason}.") from error
+
+
+def _values(row: Row) -> dict[str, Any]:
+    """Column -> what it has of a row."""
+    values = {name: _as_column(name, getattr(row.spec, name)) for name in _SPEC}
+    values |= {"key": row.key, "seconds": row.seconds, "host": row.host, "finished": row.finished}
+    return values | {"figures": json.dumps(row.figures), "versions": json.dumps(row.versions)}
 
 
 def _as_column(name: str, value: Any) -> Any:

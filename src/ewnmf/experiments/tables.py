@@ -211,7 +211,7 @@ def provenance(rows: Sequence[Row]) -> str:
     """How many runs, how long they took, when and with what they were made; of at least one row."""
     days = sorted(row.finished[:10] for row in rows)
     minutes = sum(row.seconds for row in rows) / 60
-    time = f"{minutes / 60:.1f} hours" if minutes >= 60 else f"{minutes:.0f} minutes"
+    time = f"{minutes / 60:.1f} hours" if minutes >= 60 else counted(round(minutes), "minute")
     versions = sorted({f"{name} {version}" for row in rows for name, version in row.versions.items()})
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
     return (

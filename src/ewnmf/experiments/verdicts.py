@@ -33,11 +33,12 @@ Whole = Mapping[str, Experiment]
 
 @dataclass(frozen=True)
 class Verdict:
-    """A claim (by its name in `CLAIMS`), what was found, and how other views of the codes differ."""
+    """A claim (by its name in `CLAIMS`), what was found, how other views of the codes differ, and all that in brief."""
 
     claim: str
     outcome: str
     why: str
+    brief: str = ""
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def verdicts(rows: Sequence[Row], seen: Seen) -> list[Verdict]:
 def _verdict(claim: str, found: Judgement, missing: str) -> Verdict:
     if found.outcome == NOT_RUN:
         return Verdict(claim, NOT_RUN, "The store has no rows that decide it.")
-    return Verdict(claim, found.outcome, " ".join([found.why, *([missing] if missing else [])]))
+    return Verdict(claim, found.outcome, " ".join([found.why, *([missing] if missing else [])]), found.brief)
 
 
 def _missing(found: Whole) -> str:
@@ -124,8 +125,10 @@ def weights_of_destroyed(rows: Sequence[Row], seen: Seen) -> Judgement:
         "Median weight of the destroyed samples, divided by that of the others of the mixture (and the 95th over the "
         f"5th percentile of all others). {'. '.join(words[0].upper() + words[1:] for words in told)}."
     )
-    some = any(ratio < DESTROYED for ratios in by_gamma.values() for ratio in ratios)
-    return Judgement(HOLDS if met[0] else PART if some else NOT_SEEN, why)
+    everything = [ratio for ratios in by_gamma.values() for ratio in ratios]
+    hits = sum(ratio < DESTROYED for ratio in everything)
+    brief = f"under a tenth of the others' weight in {hits} of {counted(len(everything), 'run')}"
+    return Judgement(HOLDS if met[0] else PART if hits else NOT_SEEN, why, brief)
 
 
 def _gamma(gamma: float | str) -> str:
@@ -145,7 +148,8 @@ def monotone(rows: Sequence[Row]) -> Judgement:
     )
     why = f"The cost rose (by more than 1e-12 of itself) at least once in {rose} of {counted(of, 'run')} of EWNMF"
     outcome = HOLDS if rose == 0 else PART if rose <= (1 - MOST) * of else NOT_SEEN
-    return Judgement(outcome, f"{why}; {others}." if others else f"{why}.")
+    brief = f"it rose in {rose} of {counted(of, 'run')}"
+    return Judgement(outcome, f"{why}; {others}." if others else f"{why}.", brief)
 
 
 def rising_onmf(rows: Sequence[Row]) -> Judgement:
@@ -157,7 +161,8 @@ def rising_onmf(rows: Sequence[Row]) -> Judgement:
         f"{METHODS[method]} {rose} of {counted(of, 'run')}" for method, (rose, of) in sorted(counts.items())
     )
     outcome = HOLDS if any(rose for rose, _ in counts.values()) else NOT_SEEN
-    return Judgement(outcome, f"The cost rose at least once in: {told}.")
+    brief = f"it rose in {' and '.join(f'{rose} of {of}' for _, (rose, of) in sorted(counts.items()))} runs"
+    return Judgement(outcome, f"The cost rose at least once in: {told}.", brief)
 
 
 def _rising(rows: Sequence[Row]) -> dict[str, tuple[int, int]]:
@@ -185,7 +190,9 @@ def stable(yale: Experiment, seen: Seen) -> Judgement:
         f"the cost stays within 1 % of its whole fall, median over the runs: {reached}; that rule "
         "flatters methods whose first step is large."
     )
-    return Judgement(graded(sum(met), len(met)), why)
+    most = sorted(falls, key=falls.__getitem__, reverse=True)[:2]
+    brief = f"lost after {WITHIN} iterations: {', '.join(f'{METHODS[each]} {falls[each]:.1%}' for each in most)}"
+    return Judgement(graded(sum(met), len(met)), why, f"{brief}, the others less" if len(falls) > 2 else brief)
 
 
 def global_bases(yale: Experiment) -> Judgement:
@@ -195,7 +202,8 @@ def global_bases(yale: Experiment) -> Judgement:
     others = [value for method, value in found.items() if method not in ("semi-nmf", "convex-nmf")]
     if not asked or not others:
         return Judgement(NOT_RUN, "")
-    return Judgement(graded(sum(found[method] < min(others) for method in asked), len(asked)), _told(yale, found))
+    outcome = graded(sum(found[method] < min(others) for method in asked), len(asked))
+    return Judgement(outcome, _told(yale, found), f"{_brief(found, asked)}, the others from {min(others):.2f} on")
 
 
 def local_bases(yale: Experiment) -> Judgement:
@@ -204,7 +212,12 @@ def local_bases(yale: Experiment) -> Judgement:
     asked = [method for method in ("onmf-codes", "onmf-components") if method in found]
     if not asked or "ewnmf" not in found:
         return Judgement(NOT_RUN, "")
-    return Judgement(graded(sum(found[method] > found["ewnmf"] for method in asked), len(asked)), _told(yale, found))
+    outcome = graded(sum(found[method] > found["ewnmf"] for method in asked), len(asked))
+    return Judgement(outcome, _told(yale, found), _brief(found, [*asked, "ewnmf"]))
+
+
+def _brief(found: Figures, methods: Sequence[str]) -> str:
+    return f"sparseness {', '.join(f'{METHODS[method]} {found[method]:.2f}' for method in methods)}"
 
 
 def _told(yale: Experiment, found: Figures) -> str:

@@ -18,12 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ewnmf.io.atomic import atomic_file
+from ewnmf.io.npy import read_array
 from ewnmf.io.source import Unreadable, check_memory
 
 __all__ = ["FORMAT", "VERSION", "read_archive", "write_archive"]
 
 Array = NDArray[Any]
-FORMAT, VERSION = "ewnmf model", 1
+FORMAT, VERSION = "ewnmf model", 2
+"""Format 1 named objects by modules, format 2 by `ewnmf.registry`; both are read."""
 _DOCUMENT, _HASHES = "model.json", "sha256.txt"
 
 
@@ -76,20 +78,30 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         raise (IsADirectoryError if file.is_dir() else FileNotFoundError)(f"{file} {kind}.")
     try:
         with zipfile.ZipFile(file) as archive:
-            check_memory(
-                str(file), 2 * sum(info.file_size for info in archive.infolist()), "load it on a larger machine"
-            )
-            members = {info.filename: archive.read(info) for info in archive.infolist()}
-            twins = len(members) != len(archive.infolist())
+            infos = archive.infolist()
+            _check_sizes(file, infos)
+            members = {info.filename: archive.read(info) for info in infos}
+            twins = len(members) != len(infos)
     except zipfile.BadZipFile as error:
         raise ValueError(
             f"{file} is refused: it is no model file of ewnmf, or a damaged one ({error}); copy or save it anew."
         ) from error
-    except (PermissionError, Unreadable):
+    except (PermissionError, Unreadable, Damaged):
         raise
     except Exception as error:  # a damaged file can make its reader raise anything
         raise _damaged(file, f"{type(error).__name__}: {error}") from error
     return _parts(file, members, twins)
+
+
+def _check_sizes(file: Path, infos: list[zipfile.ZipInfo]) -> None:
+    """Refuse members that claim to be larger than the file; none that was written here is compressed."""
+    for info in infos:
+        if info.compress_type != zipfile.ZIP_STORED or info.file_size != info.compress_size:
+            raise _damaged(file, f"{info.filename} is compressed, or its size is not the one that it says")
+    size, there = sum(info.file_size for info in infos), file.stat().st_size
+    if size > there:
+        raise _damaged(file, f"its parts say that they have {size} bytes, and the file has {there}")
+    check_memory(str(file), 2 * size, "load it on a larger machine")
 
 
 def _parts(file: Path, members: dict[str, bytes], twins: bool) -> tuple[dict[str, Any], dict[str, Array]]:
@@ -105,15 +117,15 @@ def _parts(file: Path, members: dict[str, bytes], twins: bool) -> tuple[dict[str
     for name, content in members.items():
         if name != _DOCUMENT:
             try:
-                arrays[name.removesuffix(".npy")] = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+                arrays[name.removesuffix(".npy")] = read_array(io.BytesIO(content), len(content), name)
             except Exception as error:
-                raise _damaged(file, f"{name} is no array: {error}") from error
+                raise _damaged(file, f"{name} is no array: {str(error).rstrip('.')}") from error
     return document, arrays
 
 
 def _document(file: Path, content: bytes) -> dict[str, Any]:
     try:
-        document = json.loads(content)
+        document = json.loads(content, parse_constant=_refused_constant)
     except (ValueError, RecursionError) as error:
         raise _damaged(file, f"{_DOCUMENT} is no JSON") from error
     if not isinstance(document, dict) or document.get("format") != FORMAT:
@@ -129,5 +141,13 @@ def _document(file: Path, content: bytes) -> dict[str, Any]:
     return document
 
 
-def _damaged(file: Path, why: str) -> ValueError:
-    return ValueError(f"{file} is refused: it was changed or damaged after it was saved ({why}); copy or save it anew.")
+def _refused_constant(word: str) -> float:
+    raise ValueError(f"{word} is no number in JSON")
+
+
+class Damaged(ValueError):
+    """A file that is not as it was written."""
+
+
+def _damaged(file: Path, why: str) -> Damaged:
+    return Damaged(f"{file} is refused: it was changed or damaged after it was saved ({why}); copy or save it anew.")

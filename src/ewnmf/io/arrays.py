@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,11 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ewnmf.io.layout import Layout
+from ewnmf.io.npy import Announced, announced, read_array
 from ewnmf.io.source import Source, Unreadable, check_memory
+from ewnmf.io.sparse_parts import sparse_from_parts
 from ewnmf.io.table import Table
 from ewnmf.io.variables import choose, one_per_point
 
-__all__ = ["read_npy", "read_npz", "real_numbers", "refuse_names"]
+__all__ = ["read_npy", "read_npz", "read_sparse", "real_numbers", "refuse_names"]
 
 Array = NDArray[Any]
 _SPARSE = {"format", "shape", "data"}
@@ -35,7 +39,7 @@ def read_npy(source: Source, layout: Layout) -> Table:
         if "object" in str(error).lower():
             raise _pickled(source.name) from error
         raise
-    check_memory(source.name, 8 * array.size, _PART)
+    check_memory(source.name, array.nbytes + 8.0 * array.size, _PART)
     return Table(real_numbers(np.array(array), source.name), source.name, "npy")
 
 
@@ -45,38 +49,47 @@ def read_npz(source: Source, layout: Layout) -> Table:
         raise Unreadable(f"{source.name} is no .npz file, or a damaged one.")
     with zipfile.ZipFile(source.path) as archive:
         check_memory(source.name, sum(info.file_size for info in archive.infolist()), _PART)
-    with np.load(source.path, allow_pickle=False) as arrays:
-        names = set(arrays.files)
-        if names >= _SPARSE and layout.variable is None:
-            refuse_names(source, layout, "a sparse matrix in an .npz file")
-            return Table(real_numbers(sparse.load_npz(source.path), source.name), source.name, "npz")
-
-        def read(name: str) -> Array:
-            try:
-                array: Array = arrays[name]
-            except ValueError as error:
-                if "object" in str(error).lower():
-                    raise _pickled(f"{name} of {source.name}") from error
-                raise
-            return array
-
-        shapes = {name: _npy_shape(source, name) for name in arrays.files}
-        variable = choose(source, layout, shapes)
-        check_memory(source.name, 8 * float(np.prod(shapes[variable], dtype=np.float64)), _PART)
-        values = real_numbers(read(variable), f"{variable} of {source.name}")
-        ids, labels = (one_per_point(read, name, len(values), source) for name in (layout.id, layout.label))
-        return Table(values, source.name, "npz", ids=ids, labels=labels)
+        return _table(_Members(archive, source.name), source, layout)
 
 
-def _npy_shape(source: Source, name: str) -> tuple[int, ...]:
-    """The shape of an array of an ``.npz`` file, from its first bytes."""
-    with zipfile.ZipFile(source.path) as archive:
-        member = f"{name}.npy" if f"{name}.npy" in archive.namelist() else name
-        with archive.open(member) as stream:
-            version = np.lib.format.read_magic(stream)
-            header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape: tuple[int, ...] = header(stream)[0]
-            return shape
+def _table(members: _Members, source: Source, layout: Layout) -> Table:
+    if set(members.infos) >= _SPARSE and layout.variable is None:
+        refuse_names(source, layout, "a sparse matrix in an .npz file")
+        matrix = sparse_from_parts(members.read, source.name)
+        return Table(real_numbers(matrix, source.name), source.name, "npz")
+    shapes = {name: members.announced(name).shape for name in members.infos}
+    variable = choose(source, layout, shapes)
+    head = members.announced(variable)
+    check_memory(source.name, head.nbytes + 8.0 * math.prod(head.shape), _PART)
+    values = real_numbers(members.read(variable), f"{variable} of {source.name}")
+    ids, labels = (one_per_point(members.read, name, len(values), source) for name in (layout.id, layout.label))
+    return Table(values, source.name, "npz", ids=ids, labels=labels)
+
+
+def read_sparse(path: Path, name: str) -> Any:
+    """The matrix that ``scipy.sparse.save_npz`` wrote, which the user calls `name`."""
+    with zipfile.ZipFile(path) as archive:
+        return sparse_from_parts(_Members(archive, name).read, name)
+
+
+class _Members:
+    """The arrays of an ``.npz`` file."""
+
+    def __init__(self, archive: zipfile.ZipFile, name: str) -> None:
+        self._archive = archive
+        self._file = name
+        self.infos = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+
+    def announced(self, name: str) -> Announced:
+        """What an array says that it is."""
+        with self._archive.open(self.infos[name]) as stream:
+            return announced(stream)
+
+    def read(self, name: str) -> Array:
+        """An array; KeyError where there is none of that name."""
+        info = self.infos[name]
+        with self._archive.open(info) as stream:
+            return read_array(stream, info.file_size, f"{name} of {self._file}")
 
 
 def real_numbers(values: Any, what: str) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -19,6 +20,9 @@ __all__ = ["SUMMARY", "atomic_file", "atomic_folder", "check_free"]
 
 SUMMARY = "summary.json"
 """Lists under ``files`` what else a folder of results holds."""
+
+_SHORT = re.compile(r"^\d+ requested and \d+ written$")
+"""All that NumPy says of a disk without space."""
 
 
 def check_free(path: str | os.PathLike[str], force: bool, folder: bool) -> None:
@@ -59,12 +63,12 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     Parameters
     ----------
     path : path-like
-        The final name; its folder must exist.
+        The final name; its folder must exist. Of a link, what it points to is replaced.
     """
-    target = Path(path)
-    check_free(target, force=True, folder=False)
+    check_free(path, force=True, folder=False)
+    target = _pointed_to(path)
     partial = _unfinished(target)
-    with _told(target):
+    with _told(Path(path)):
         try:
             with partial.open("xb") as stream:
                 yield stream
@@ -87,12 +91,12 @@ def atomic_folder(path: str | os.PathLike[str], force: bool = False) -> Iterator
     Parameters
     ----------
     path : path-like
-        The final name; folders above it are made.
+        The final name; folders above it are made. Of a link, what it points to is replaced.
     force : bool, default=False
         Whether to replace an older result.
     """
-    target = Path(os.path.abspath(path))
     check_free(path, force, folder=True)
+    target = _pointed_to(path)
     with _told(Path(path)):
         target.parent.mkdir(parents=True, exist_ok=True)
         scratch = _unfinished(target)
@@ -124,6 +128,12 @@ def _put(scratch: Path, target: Path, force: bool) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
+def _pointed_to(path: str | os.PathLike[str]) -> Path:
+    """Where a result of that name is kept: links are followed, so that they stay, and renaming stays on one disk."""
+    target = os.path.abspath(path)
+    return Path(os.path.realpath(target) if os.path.islink(target) else target)
+
+
 def _unfinished(target: Path) -> Path:
     return target.with_name(f"{target.name}.unfinished-{secrets.token_hex(4)}")
 
@@ -134,11 +144,10 @@ def _told(target: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.strerror is None:
+        reason = "the disk is full" if _SHORT.search(str(error)) else error.strerror
+        if reason is None:
             raise
-        raise type(error)(
-            f"{target} could not be written ({error.strerror}); nothing was left under that name."
-        ) from error
+        raise type(error)(f"{target} could not be written ({reason}); nothing was left under that name.") from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ewnmf.io.formulas import unguarded
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable
 from ewnmf.io.table import Table
@@ -26,39 +27,41 @@ class Roles:
 
     def __init__(self, name: str, columns: Sequence[str], layout: Layout, named: bool = True) -> None:
         self._file = name
-        self._columns = list(columns)
+        self.names = list(columns)
         self._named = named
-        self._refuse_twins()
+        self._positions = self._without_twins()
         self.id = self._index("id", layout.id)
-        if layout.id is None and _INDEX in self._columns:
-            self.id = self._columns.index(_INDEX)
+        if layout.id is None:
+            self.id = self._positions.get(_INDEX)
         self.label = self._index("label", layout.label)
         if self.id is not None and self.id == self.label:
             raise Unreadable(f"{name}: id={layout.id!r} and label={layout.label!r} are the same column; name two.")
-        dropped = [self._index("drop", column) for column in layout.drop]
-        self.numbers = [j for j in range(len(columns)) if j not in (self.id, self.label, *dropped)]
+        aside = {self.id, self.label, *(self._index("drop", column) for column in layout.drop)}
+        self.numbers = [j for j in range(len(columns)) if j not in aside]
 
-    def _refuse_twins(self) -> None:
+    def _without_twins(self) -> dict[str, int]:
+        """The position of every column, refused where two have one name."""
         seen: dict[str, int] = {}
-        for j, column in enumerate(self._columns):
+        for j, column in enumerate(self.names):
             if column in seen:
                 raise Unreadable(
                     f"{self._file} has two columns named {column!r}, the {seen[column] + 1}. and the {j + 1}.; rename "
                     "one of them, or say --no-header if the first row holds numbers."
                 )
             seen[column] = j
+        return seen
 
     def _index(self, parameter: str, column: str | None) -> int | None:
         """Position of a column given by its name, or by its number from 1."""
         if column is None:
             return None
-        if self._named and column in self._columns:
-            return self._columns.index(column)
-        if column.isdecimal() and 1 <= int(column) <= len(self._columns):
+        if self._named and column in self._positions:
+            return self._positions[column]
+        if column.isdecimal() and 1 <= int(column) <= len(self.names):
             return int(column) - 1
         raise Unreadable(
-            f"{self._file} has no column {column!r} ({parameter}); it has {_listed(self._columns)}; a number from 1 to "
-            f"{len(self._columns)} names one too."
+            f"{self._file} has no column {column!r} ({parameter}); it has {_listed(self.names)}; a number from 1 to "
+            f"{len(self.names)} names one too."
         )
 
 
@@ -66,7 +69,7 @@ def to_table(table: Any, roles: Roles, source: Source, kind: str, named: bool, f
     """The Arrow table as points x attributes."""
     n = table.num_rows
     chosen = [table.column(j) for j in roles.numbers]
-    names = [table.column_names[j] if named else None for j in roles.numbers]
+    names = [roles.names[j] if named else None for j in roles.numbers]
     for position, name, column in zip(roles.numbers, names, chosen, strict=True):
         if not _is_numeric(column.type):
             raise _no_numbers(source.name, repr(name) if named else str(position + 1), column, first_row)
@@ -79,8 +82,8 @@ def to_table(table: Any, roles: Roles, source: Source, kind: str, named: bool, f
         values=np.ascontiguousarray(values.T),
         source=source.name,
         kind=kind,
-        ids=_texts(table, roles.id),
-        labels=_labels(table, roles, source.name, first_row),
+        ids=_texts(table, roles.id, kind),
+        labels=_labels(table, roles, source.name, kind, first_row),
         features=tuple(map(str, names)) if named else None,
         first_row=first_row,
     )
@@ -142,18 +145,19 @@ def _emptied(cells: Any) -> Any:
     return compute.if_else(empty, pa.scalar(None, pa.string()), trimmed)
 
 
-def _texts(table: Any, index: int | None) -> Array | None:
+def _texts(table: Any, index: int | None, kind: str) -> Array | None:
     if index is None:
         return None
-    return np.array(["" if cell is None else str(cell) for cell in table.column(index).to_pylist()], dtype=object)
+    texts = ["" if cell is None else str(cell) for cell in table.column(index).to_pylist()]
+    return np.array(texts if kind == "parquet" else [unguarded(text) for text in texts], dtype=object)
 
 
-def _labels(table: Any, roles: Roles, file: str, first_row: int) -> Array | None:
-    labels = _texts(table, roles.label)
+def _labels(table: Any, roles: Roles, file: str, kind: str, first_row: int) -> Array | None:
+    labels = _texts(table, roles.label, kind)
     if labels is not None and not all(labels):
         row = next(i for i, label in enumerate(labels) if not label)
         raise Unreadable(
-            f"{file}: row {row + first_row} has no label in column {table.column_names[roles.label]!r}; give every "
+            f"{file}: row {row + first_row} has no label in column {roles.names[roles.label or 0]!r}; give every "
             "point one, or leave --label out."
         )
     return labels

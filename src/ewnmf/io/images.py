@@ -17,8 +17,12 @@ __all__ = ["SUFFIXES", "read_images"]
 
 Array = NDArray[Any]
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+"""What Pillow may take a file for, whatever its name: it knows others that run programs (PostScript)."""
 _DEEP = ("I;16", "I;16B", "I;16L", "I;16N", "I", "F")
 """Modes of more than 8 bits, whose values are taken as they are."""
+_BYTES_OF_A_PIXEL = 16
+"""As it is read, beside the others, and as a number of double precision."""
 
 
 def read_images(source: Source, layout: Layout) -> Table:
@@ -30,13 +34,15 @@ def read_images(source: Source, layout: Layout) -> Table:
     _check_options(source, layout)
     names = [path.relative_to(source.path).as_posix() for path in paths]
     if layout.size is not None:
-        check_memory(source.name, 8.0 * len(paths) * layout.size[0] * layout.size[1], "choose a smaller --size")
+        _check_memory(source, len(paths), layout.size[0] * layout.size[1])
     digest = hashlib.sha256()
     pixels: list[Array] = []
     for path, name in zip(paths, names, strict=True):
         content = path.read_bytes()
         digest.update(f"{name} {hashlib.sha256(content).hexdigest()}\n".encode())
         pixels.append(_grey(path, f"{source.name}/{name}", layout.size))
+        if len(pixels) == 1:
+            _check_memory(source, len(paths), pixels[0].size)
         if pixels[-1].shape != pixels[0].shape:
             raise Unreadable(
                 f"{source.name} has images of different sizes: {names[0]} is {_size(pixels[0])}, {name} is "
@@ -52,6 +58,10 @@ def read_images(source: Source, layout: Layout) -> Table:
         sha256=digest.hexdigest(),
         image_size=(pixels[0].shape[1], pixels[0].shape[0]),
     )
+
+
+def _check_memory(source: Source, images: int, pixels: int) -> None:
+    check_memory(source.name, float(_BYTES_OF_A_PIXEL) * images * pixels, "choose a smaller --size")
 
 
 def _check_options(source: Source, layout: Layout) -> None:
@@ -73,7 +83,8 @@ def _grey(path: Path, name: str, size: tuple[int, int] | None) -> Array:
     from PIL import Image, ImageOps
 
     try:
-        with Image.open(path) as image:
+        with Image.open(path, formats=FORMATS) as image:
+            check_memory(name, float(_BYTES_OF_A_PIXEL) * image.width * image.height, "make it smaller")
             upright = ImageOps.exif_transpose(image)
             if upright.mode not in _DEEP:
                 grey = upright.convert("L")
@@ -82,8 +93,11 @@ def _grey(path: Path, name: str, size: tuple[int, int] | None) -> Array:
             if size is not None and grey.size != size:
                 grey = grey.resize(size, Image.Resampling.BICUBIC)
             return np.asarray(grey)
+    except Unreadable:
+        raise
     except Exception as error:  # a damaged image can make its reader raise anything
-        reason = "it is none, or damaged" if "cannot identify" in str(error) else f"{type(error).__name__}: {error}"
+        unknown = "cannot identify" in str(error)
+        reason = f"it is no {', '.join(FORMATS)}, or damaged" if unknown else f"{type(error).__name__}: {error}"
         raise Unreadable(f"{name} cannot be read as an image ({reason}); repair or remove it.") from error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import subprocess
 import sys
 import tempfile
@@ -10,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from ewnmf.io.arrays import real_numbers
+from ewnmf.io.arrays import read_sparse, real_numbers
 from ewnmf.io.layout import Layout
-from ewnmf.io.source import Source, Unreadable, check_memory
+from ewnmf.io.source import Source, Unreadable, available_memory, check_memory
+from ewnmf.io.sparse_parts import check_sparse_memory
 from ewnmf.io.table import Table
 from ewnmf.io.variables import choose, one_per_point
 
@@ -43,17 +44,24 @@ def _dialogue(reader: subprocess.Popen[bytes], folder: Path, source: Source, lay
     wanted = (layout.id, layout.label)
     shapes = {name: shape for name, (shape, kind) in known.items() if kind in _NUMBERS or name in wanted}
     variable = choose(source, layout, shapes)
-    if known[variable][1] != "sparse":
-        check_memory(source.name, 8 * float(np.prod(shapes[variable], dtype=np.float64)), "take a part of its rows")
+    if known[variable][1] == "sparse":
+        check_sparse_memory(source.name, shapes[variable], 0)
+    else:
+        check_memory(source.name, 16.0 * math.prod(shapes[variable]), "take a part of its rows")
     names = [variable, *(name for name in wanted if name is not None)]
     assert reader.stdin is not None
-    reader.stdin.write(json.dumps(names).encode() + b"\n")
+    request = {"names": names, "memory": available_memory()}
+    reader.stdin.write(json.dumps(request).encode() + b"\n")
     reader.stdin.flush()
     _answer(reader, source)
 
     def read(name: str) -> Any:
         path = folder / f"{names.index(name)}.npy"
-        return np.load(path, allow_pickle=False) if path.exists() else sparse.load_npz(path.with_suffix(".npz"))
+        return (
+            np.load(path, allow_pickle=False)
+            if path.exists()
+            else read_sparse(path.with_suffix(".npz"), f"{name} of {source.name}")
+        )
 
     values = real_numbers(read(variable), f"{variable} of {source.name}")
     ids, labels = (one_per_point(read, name, values.shape[0], source) for name in wanted)
@@ -70,6 +78,8 @@ def _answer(reader: subprocess.Popen[bytes], source: Source) -> dict[str, Any]:
         raise Unreadable(
             f"{source.name} is a MATLAB file of version 7.3 (HDF5), which is not read; in MATLAB, save it with '-v7'."
         )
+    if answer.get("error") == "memory":
+        raise Unreadable(f"{source.name} needs more memory than is free; take a part of its rows.")
     if "error" in answer:
         raise Unreadable(
             f"{source.name} cannot be read as a MATLAB file ({answer['error'][:200]}); copy or save it anew."

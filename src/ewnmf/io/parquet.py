@@ -21,8 +21,8 @@ def read_parquet(source: Source, layout: Layout) -> Table:
     try:
         with parquet.ParquetFile(str(source.path)) as file:
             roles = Roles(source.name, file.schema_arrow.names, layout)
-            cells = file.metadata.num_rows * len(roles.numbers)
-            check_memory(source.name, 8 * cells, "take a part of its rows or columns")
+            bytes_of_a_row = 24.0 * len(roles.numbers) + 8.0 * len(file.schema_arrow.names)
+            check_memory(source.name, file.metadata.num_rows * bytes_of_a_row, "take a part of its rows or columns")
             table = file.read(use_threads=False)
     except Exception as error:
         if "crypt" in str(error).lower():

@@ -6,12 +6,12 @@ import csv
 import gzip
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 from ewnmf.io.columns import NULLS, Roles, to_table
+from ewnmf.io.formulas import unguarded
 from ewnmf.io.layout import Layout
-from ewnmf.io.source import Source, Unreadable, check_memory, import_extra
+from ewnmf.io.source import Source, Unreadable, available_memory, check_memory, import_extra
 from ewnmf.io.table import Table
 
 __all__ = ["read_text"]
@@ -19,6 +19,11 @@ __all__ = ["read_text"]
 _DELIMITERS = "\t;|,"
 """In this order: the first one that the first row has, outside quotes."""
 _LARGEST_ROW = 64 << 20
+_BYTES_OF_A_CELL = 32
+"""As Arrow reads it, in pieces, in a table by columns and in one by rows."""
+_LARGEST_RATIO = 1032
+"""Bytes that one byte of a ``.gz`` file may stand for."""
+_PIECE = 1 << 20
 
 
 def read_text(source: Source, layout: Layout, kind: str) -> Table:
@@ -28,21 +33,43 @@ def read_text(source: Source, layout: Layout, kind: str) -> Table:
     check_memory(source.name, size, "take a part of its rows, or keep it as Parquet, which is smaller")
     first = _first_line(source, layout)
     delimiter = layout.delimiter or ("\t" if kind == "tsv" else _delimiter(first))
+    _check_unpacked(source, delimiter)
     cells = next(csv.reader([first], delimiter=delimiter), [])
     header = _is_header(cells, layout) if layout.header is None else layout.header
     names = cells if header else [f"column {j + 1}" for j in range(len(cells))]
-    roles = Roles(source.name, names, layout, named=header)
+    roles = Roles(source.name, [unguarded(name) for name in names], layout, named=header)
     texts = [names[j] for j in (roles.id, roles.label) if j is not None]
     table = _read(source, layout, delimiter, None if header else names, texts)
     if header:
-        roles = Roles(source.name, table.column_names, layout)
+        roles = Roles(source.name, [unguarded(name) for name in table.column_names], layout)
     return to_table(table, roles, source, kind, named=header, first_row=2 if header else 1)
 
 
+def _check_unpacked(source: Source, delimiter: str) -> None:
+    """Refuse a table whose cells would not fit into memory, however few bytes each of them or their file has."""
+    free = available_memory()
+    largest = source.path.stat().st_size * (_LARGEST_RATIO if source.zipped else 1)
+    if free is None or _BYTES_OF_A_CELL * (largest + 1) <= free:
+        return
+    size = cells = 0
+    with _opened(source) as stream:
+        while piece := stream.read(_PIECE):
+            size += len(piece)
+            cells += piece.count(delimiter.encode()) + piece.count(b"\n")
+            if max(size, _BYTES_OF_A_CELL * cells) > free:
+                raise Unreadable(
+                    f"{source.name} needs more than the {free / 1e9:.3g} GB of memory that are free, for its first "
+                    f"{cells} cells alone; take a part of its rows, or of its columns."
+                )
+
+
+def _opened(source: Source) -> Any:
+    return gzip.open(source.path, "rb") if source.zipped else source.path.open("rb")
+
+
 def _first_line(source: Source, layout: Layout) -> str:
-    opener: Any = gzip.open if source.zipped else Path.open
     try:
-        with opener(source.path, "rb") as raw, io.TextIOWrapper(raw, encoding=layout.encoding, newline="") as stream:
+        with _opened(source) as raw, io.TextIOWrapper(raw, encoding=layout.encoding, newline="") as stream:
             for _ in range(1000):
                 line: str = stream.readline(_LARGEST_ROW)
                 if not line or line.strip():

@@ -13,6 +13,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ewnmf.io.formulas import guarded
 from ewnmf.io.source import import_extra
 
 __all__ = ["RESULT_KINDS", "Result", "result_kind", "write_result"]
@@ -72,9 +73,16 @@ def write_result(stream: IO[bytes], result: Result, kind: str, zipped: bool = Fa
     """
     with gzip.GzipFile(fileobj=stream, mode="wb", mtime=0) if zipped else nullcontext(stream) as target:
         if kind == "npy":
-            np.lib.format.write_array(target, np.ascontiguousarray(result.values), allow_pickle=False)
+            np.lib.format.write_array(_Plain(target), np.ascontiguousarray(result.values), allow_pickle=False)
         else:
             _write_table(target, result, kind)
+
+
+class _Plain:
+    """A stream that NumPy must `write` to, which tells why it fails; what NumPy itself writes into a file does not."""
+
+    def __init__(self, stream: Any) -> None:
+        self.write = stream.write
 
 
 def _write_table(stream: Any, result: Result, kind: str) -> None:
@@ -82,9 +90,10 @@ def _write_table(stream: Any, result: Result, kind: str) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    texts = [pa.array([str(text) for text in column], pa.string()) for column in result.texts.values()]
+    form = str if kind == "parquet" else guarded
+    texts = [pa.array([form(str(text)) for text in column], pa.string()) for column in result.texts.values()]
     numbers = [pa.array(np.ascontiguousarray(column)) for column in result.values.T]
-    table = pa.Table.from_arrays([*texts, *numbers], names=[*result.texts, *result.columns])
+    table = pa.Table.from_arrays([*texts, *numbers], names=[form(name) for name in (*result.texts, *result.columns)])
     if kind == "parquet":
         parquet.write_table(table, stream)
     else:
