@@ -200,3 +200,19 @@ def test_what_was_drawn_for_a_zero_attribute_leads_nowhere(case: dict[str, Any],
     np.testing.assert_allclose(thin.codes @ thin.components, dense.codes @ dense.components, rtol=1e-7, atol=1e-10)
     np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-6, atol=1e-10)
     np.testing.assert_allclose(thin.components, dense.components, rtol=1e-6, atol=1e-10)
+
+
+@pytest.mark.parametrize("solver", ["mu", "accelerated"])
+@pytest.mark.parametrize("loss", ["euclidean", losses.Alpha(3.0)], ids=str)
+def test_a_point_whose_weight_is_all_on_zero_attributes_keeps_its_codes(loss: Any, solver: str) -> None:
+    """Zeros fit without loss, so that at a small gamma nothing else counts; floors must not pull its codes down."""
+    rng = np.random.default_rng(3)
+    X = np.zeros((4, 9))
+    X[:, [2, 5]] = rng.random((4, 2)) * 5 + 1
+    codes, components = rng.random((4, 3)) + 0.1, rng.random((3, 9)) + 0.1
+    asked: dict[str, Any] = {"loss": loss, "gamma": 1e-5, "solver": solver, "codes": codes, "components": components}
+    dense, thin = (ewnmf.factorize(data, 3, **asked, max_iter=6) for data in (X, sparse.csr_array(X)))
+    assert not dense.components[:, [0, 1, 3, 4, 6, 7, 8]].any()
+    np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-8)
+    np.testing.assert_allclose(thin.components, dense.components, rtol=1e-8)
+    assert thin.loss == pytest.approx(dense.loss, rel=1e-8)

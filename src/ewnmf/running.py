@@ -64,7 +64,8 @@ def run(
     least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
     tuner = SelfTuning.for_run(settings.max_iter, least) if tune else None
     needed = np.asarray(fixed.any(axis=0))
-    start = _without_zeros(problem, data, start, needed)
+    zero = _zero_attributes(problem, data, needed)
+    start = _without(start, zero)
     heard, rows = data.loud(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
@@ -81,6 +82,7 @@ def run(
             tuner=tuner,
             callbacks=watched,
             fixed=len(fixed),
+            zero=zero if rows is None else None,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
@@ -114,17 +116,23 @@ def _run_plain(problem: Problem, points: Points, start: Factors, settings: Setti
         raise
 
 
-def _without_zeros(problem: Problem, data: Dense, start: Factors, needed: Array) -> Factors:
-    """The start with a basis of 0 for attributes that are zero in every point, but for those that are `needed`.
+def _zero_attributes(problem: Problem, data: Dense, needed: Array) -> Array | None:
+    """The attributes that are zero in every point, but for those that are `needed`; None where there are none.
 
-    Codes that move first would be fitted to what was drawn there, and components that are corrected (Semi-NMF) or have
-    no points (hard ONMF) would keep it; sparse data, which leaves such attributes out, would lead elsewhere.
+    Components are 0 there from the start. Else codes that move first would be fitted to what was drawn, components that
+    are corrected (Semi-NMF) or have no points (hard ONMF) would keep it, and a point whose weight is all there would
+    see nothing but floors; sparse data, which leaves such attributes out, would lead elsewhere.
     """
-    if not (start.basis and problem.is_known and problem.loss.silent_zeros):
-        return start
+    if not (problem.is_known and problem.loss.silent_zeros) or problem.model.has_combinations:
+        return None
     zero = data.zero_attributes()
     zero = zero[~needed[zero]]
-    if zero.size in (0, data.X.shape[0]):
+    return None if zero.size in (0, data.X.shape[0]) else zero
+
+
+def _without(start: Factors, zero: Array | None) -> Factors:
+    """The start with components of 0 for the attributes `zero`."""
+    if zero is None:
         return start
     W = start.W.copy(order="F")
     W[zero] = 0

@@ -94,10 +94,13 @@ _KEPT_BYTES = 1 << 25
 class _Run:
     """The sweeps of one run over one data set."""
 
-    def __init__(self, problem: Problem, data: Dense, start: Factors, workers: Workers, fixed: int) -> None:
+    def __init__(
+        self, problem: Problem, data: Dense, start: Factors, workers: Workers, fixed: int, zero: Array | None
+    ) -> None:
         rule = problem.rule(replace(data.facts(problem), fixed=fixed))
         self.data = data.thin(problem, rule)
         self.workers = workers
+        self.zero = zero
         self.kernel = kernel_for(problem, rule, data.tiny)
         self.cuts = self.data.cuts(self.kernel.rule.whole)
         self.basis: Basis
@@ -154,6 +157,8 @@ class _Run:
         else:
             with single_threaded_blas():
                 self.basis = rule.move_basis(self.basis, stats)
+            if self.zero is not None:
+                self.basis[0][self.zero] = 0
 
     def shared(self, stats: Stats) -> Any:
         with single_threaded_blas():
@@ -266,7 +271,7 @@ def _next_momentum(t: float) -> tuple[float, float]:
 
 def _beyond(now: Array, before: Array, step: float) -> Array:
     """``now * (now / before) ** step``, the ratio held within [1/5, 5]."""
-    ratio = np.clip(now / before, 0.2, 5.0)
+    ratio = np.clip(np.divide(now, before, out=np.ones_like(now), where=before > 0), 0.2, 5.0)
     ratio **= ratio.dtype.type(step)
     ratio *= now
     return ratio
@@ -288,15 +293,16 @@ def solve(
     tuner: Tuner | None = None,
     callbacks: Sequence[Callback] = (),
     fixed: int = 0,
+    zero: Array | None = None,
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached.
 
-    The first `fixed` components stay as they are.
+    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`.
     """
     if order not in _ORDERS:
         raise unknown_name("order", order, _ORDERS)
     with Workers(count_workers(n_jobs)) as workers:
-        run = _Run(problem, data, start, workers, fixed)
+        run = _Run(problem, data, start, workers, fixed, zero)
         iterations = run.accelerated(max_iter, order) if accelerate else _ORDERS[order](run, max_iter)
         with nullcontext() if callbacks else single_threaded_blas():
             return _iterate(run, _limited(iterations), tol, tuner, callbacks)

@@ -136,9 +136,13 @@ class Problem:
             return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
 
     def size(self, terms: Array) -> float:
-        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of."""
+        """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of.
+
+        Where all data is 0, the start, of about 1, is all that there is to compare with.
+        """
         with np.errstate(over="ignore", invalid="ignore"):
-            return self.total(np.maximum(np.abs(self.X.astype(np.float64)), terms) ** self.degree)
+            values = np.abs(self.X.astype(np.float64)) if self.largest else np.ones(self.X.shape)
+            return self.total(np.maximum(values, terms) ** self.degree)
 
     @property
     def largest(self) -> float:
