@@ -28,6 +28,7 @@ __all__ = [
     "check_reach",
     "check_share",
     "check_start",
+    "check_start_reach",
     "check_strength",
     "check_tol",
     "check_values",
@@ -266,6 +267,17 @@ def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, si
             f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
         )
     return F
+
+
+def check_start_reach(components: Array, unit: float) -> None:
+    """Start components whose products, and the codes that belong to them, stay in range where ``unit X`` is about 1."""
+    largest = float(np.abs(components).max())
+    limit = min(float(np.finfo(components.dtype).max) ** _LARGEST, 1e50)
+    if largest * unit > limit:
+        raise ValueError(
+            f"components has start values up to {largest:.3g}, more than {limit:.1g} times those of X, whose products "
+            f"leave the range of {components.dtype}; multiply them by a constant that brings them near X."
+        )
 
 
 def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array:

@@ -55,6 +55,7 @@ class Starts:
         """The same for data multiplied by `unit`, as components are."""
         if unit == 1 or self.components is None:
             return self
+        checks.check_start_reach(self.components, unit)
         return replace(self, components=self.components * self.components.dtype.type(unit))
 
     def take(self, rows: Array) -> Starts:

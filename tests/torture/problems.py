@@ -141,9 +141,15 @@ class Problem:
             return self.total(np.maximum(np.abs(self.X.astype(np.float64)), terms) ** self.degree)
 
     @property
+    def largest(self) -> float:
+        """The largest value that was observed."""
+        s = 1.0 if self.sample_weight is None else self.sample_weight[:, None]
+        return float(np.abs(self.X).max(initial=0, where=self.priors * s > 0))
+
+    @property
     def scale(self) -> float:
         """The largest value, 1 where all are 0."""
-        return float(np.abs(self.X).max()) or 1.0
+        return self.largest or 1.0
 
     @property
     def least(self) -> float:
