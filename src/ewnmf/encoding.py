@@ -88,9 +88,10 @@ def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float
     """The weights (M x N) of the data under given factors, as users are handed them."""
     weighting = problem.weighting.shown
     A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
-    if not weighting.adaptive:
+    if weighting is not problem.weighting:  # equal shares, for which sparse data stays so
         for cut in data.cuts():
-            A[:, cut] = weighting.constant(*data.block(cut))
+            P = None if data.P is None else np.asfortranarray(data.P[:, cut])
+            A[:, cut] = weighting.constant(A[:, cut], P)
         return A
     data, kernel = _thin(problem, data, facts, tiny)
     with single_threaded_blas():
