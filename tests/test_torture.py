@@ -91,6 +91,7 @@ def test_a_step_that_is_too_long_is_found() -> None:
 def test_a_floor_that_knows_no_unit_is_found() -> None:
     with (
         by_reference(),
+        patch("ewnmf.unit._USUAL", 2.0**1000),
         patch("ewnmf.updates.multiplicative.multiply", lambda F, ratio, _: np.maximum(F * ratio, 1e-9)),
     ):
         assert verdict("units", ordinary().scaled(2.0**-50)) == "violated"
