@@ -286,3 +286,14 @@ def test_blocks_stay_sparse_where_that_is_faster_and_possible(share: float, opti
     np.testing.assert_array_equal(
         sparse.csc_array(thin.block(slice(2, 9)).X).toarray(), sparse.csc_array(data.X)[:, 2:9].toarray()
     )
+
+
+@pytest.mark.parametrize("model", ["nmf", "semi-nmf"])
+def test_read_only_entries_are_taken(model: str) -> None:
+    """As joblib hands them to its workers."""
+    thin = sparse.random_array((90, 10), density=0.15, rng=np.random.default_rng(0), format="csr")
+    frozen = thin.copy()
+    for part in (frozen.data, frozen.indices, frozen.indptr):
+        part.setflags(write=False)
+    one, other = (ewnmf.factorize(X, 2, model=model, weighting="none", rng=0, max_iter=5) for X in (thin, frozen))
+    np.testing.assert_array_equal(one.components, other.components)

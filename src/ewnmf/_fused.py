@@ -248,7 +248,7 @@ class FusedStoredKernel(StoredKernel):
         """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
         codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
         costs = self.against_zeros(Y) if judge else np.empty(0)
-        neg = np.empty_like(X.data) if self.rule.needs_pulls else X.data[:0]
+        neg = np.empty(X.data.size if self.rule.needs_pulls else 0, X.dtype)
         _passes().look_at_stored(
             (X.data, X.indices, X.indptr), codes, self.prepared(Y.left).rows, NEARLY_FITTED,
             _compiled(self.problem.loss), _limits(X.dtype, self.tiny), neg, costs,
