@@ -27,7 +27,7 @@ units, repetition  are multiplied with, and reconstructions by ``u`` of the data
                    what it changes by when every number that goes in moves by up to `SHAKE` units in its last place
                    (the larger of two such trials): no way of computing can be closer than the data is. ``E`` and
                    losses also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the
-                   array, nothing is said.
+                   array, nothing is said, nor of losses that powers were held back for.
 =================  ====================================================================================================
 """
 
@@ -38,7 +38,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "rounding", "slack", "unit"]
+__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "held", "rounding", "slack", "unit"]
 
 AMPLIFIED = 100.0
 SHAKE = 4.0
@@ -53,6 +53,11 @@ def unit(dtype: Any, *sizes: int) -> float:
 def floor(dtype: Any) -> float:
     """Values below this share of the data's scale are as good as 0."""
     return 1e-50 if np.finfo(dtype).bits == 64 else 1e-28
+
+
+def held(dtype: Any) -> float:
+    """Losses above this, in the unit of the data, are such that powers were held back for them (docs/design.md)."""
+    return 1e-4 * math.sqrt(float(np.finfo(dtype).max))
 
 
 def exact_fit(dtype: Any, S: float) -> float:
