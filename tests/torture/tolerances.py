@@ -1,4 +1,4 @@
-"""How far rounding may carry each property. Nothing here is fitted to what the library does today.
+"""How far rounding may carry each property: derived from rounding, or from a floor or bound that docs/design.md states.
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
