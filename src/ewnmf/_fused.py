@@ -218,7 +218,7 @@ class FusedKernel(Kernel):
 
     def _bounds(self, dtype: Any) -> tuple[float, ...]:
         """The least code, the largest factor and, where there is one, the penalty on the codes."""
-        bounds = self.rule.floor, float(np.sqrt(np.finfo(dtype).max))
+        bounds = self.rule.floor, losses.largest_power(dtype)
         return (*bounds, *self._penalty) if any(self._penalty) else bounds
 
     @property
@@ -258,8 +258,8 @@ class FusedStoredKernel(StoredKernel):
 
 def _limits(dtype: Any, tiny: float) -> tuple[float, ...]:
     """Smallest ratio, largest exponent, smallest ``Y``, least weight, mean weight that is nearly 1, `even_below`."""
-    ends = (1e-37, 44.0, tiny, 1e-30, 0.9) if dtype == np.float32 else (1e-300, 354.0, tiny, 1e-150, 0.99)
-    return (*ends, even_below(dtype))
+    small, flush, nearly = (1e-37, 1e-30, 0.9) if dtype == np.float32 else (1e-300, 1e-150, 0.99)
+    return small, losses.largest_exponent(dtype), tiny, flush, nearly, even_below(dtype)
 
 
 def _gammas(weighting: Entropy, dtype: Any) -> tuple[float, float]:

@@ -331,15 +331,21 @@ def _ratio(num: Array, den: Array, otherwise: float) -> Array:
         return np.divide(num, den, out=np.full_like(num, otherwise), where=den > 0)
 
 
-def _cap(dtype: Any) -> float:
-    return float(np.sqrt(np.finfo(dtype).max))
+def largest_exponent(dtype: Any) -> float:
+    """Powers are held below ``exp`` of this, about the root of the largest number, so that their sums stay finite."""
+    return 44.0 if np.finfo(dtype).bits == 32 else 354.0
+
+
+def largest_power(dtype: Any) -> float:
+    """Where powers end."""
+    return math.exp(largest_exponent(dtype))
 
 
 def _capped_power(base: Array, exponent: float, cap: float | None = None) -> Array:
-    """``base ** exponent``, held below the square root of the largest number so that its sums stay finite."""
+    """``base ** exponent``, held below `largest_power`."""
     with np.errstate(over="ignore", divide="ignore"):
         power = base**exponent
-    return np.minimum(power, _cap(power.dtype) if cap is None else cap, out=power)
+    return np.minimum(power, largest_power(power.dtype) if cap is None else cap, out=power)
 
 
 def _log_ratio(y: Array, x: Array) -> Array:
@@ -361,12 +367,12 @@ def _grown(log: Array, exponent: float) -> Array:
     """``(exp(e log) - 1) / e``, and `log` at ``e = 0``."""
     if exponent == 0:
         return log
-    limit = math.log(_cap(log.dtype))
+    limit = largest_exponent(log.dtype)
     return np.expm1(np.minimum(exponent * log, limit)) / exponent
 
 
 def _inverse_box_cox(value: Array, exponent: float) -> Array:
-    limit = math.log(_cap(value.dtype))
+    limit = largest_exponent(value.dtype)
     with np.errstate(divide="ignore"):
         log = value if exponent == 0 else np.log1p(np.maximum(exponent * value, -1)) / exponent
     return np.exp(np.minimum(log, limit))
