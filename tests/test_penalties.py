@@ -152,6 +152,22 @@ def test_compiled_sweeps_and_encoder_are_the_reference(loss: Any, weighting: Any
         np.testing.assert_allclose(one, other, rtol=1e-8)
 
 
+@pytest.mark.parametrize("alpha", [3.0, 2.0, 0.3])
+def test_compiled_steps_are_the_reference_where_powers_end(alpha: float) -> None:
+    """A basis at its floor makes powers of 1e154 and beyond, in the pulls and in the factor."""
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(3)
+    X, H = (np.asfortranarray(rng.random(shape) + 0.1) for shape in ((9, 40), (3, 40)))
+    W = np.asfortranarray(np.where(np.arange(9) < 4, 1e-58, 1.0)[:, None] * (rng.random((9, 3)) + 0.1))
+    loss, data = losses.Alpha(alpha), Dense(X)
+    for model in (models.NMF(), models.NMF(0.05, 0.1, 1.0)):
+        problem = Problem(loss, model, weights.Uniform())
+        fused = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+        both = (fused, Kernel(problem, fused.rule, fused.tiny))
+        one, other = (kernel.sweep_codes_first(Block(X), H, (W,), None, problem.weighting) for kernel in both)
+        np.testing.assert_allclose(one.H, other.H, rtol=1e-9)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("strength", [0.0, 0.02])

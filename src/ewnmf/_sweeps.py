@@ -78,6 +78,13 @@ def _factor_of_kind(loss, num, den, cap):
     raise unknown_kind(loss)
 
 
+@njit(**ROW)
+def _sloped(den, alpha, linear, size):
+    """``den + alpha * linear``; where that may be negative, at least a trace of `size`."""
+    moved = den + alpha * linear
+    return moved if alpha >= 0 else max(moved, 1e-30 * size)
+
+
 def _penalised_factor(loss, num, den, h, linear, ridge, cap):
     """`Loss.with_slope` and `Loss.penalised_factor` of one entry `h`."""
     raise NotImplementedError
@@ -90,13 +97,12 @@ def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
         return lambda loss, num, den, h, linear, ridge, cap: _factor(loss, num, den + (linear + ridge * h) / 2, cap)
     if kind in (Alpha, LowAlpha):
         return lambda loss, num, den, h, linear, ridge, cap: _factor(
-            loss, num, max(den + loss.alpha * linear, 1e-30 * num), cap
+            loss, num, _sloped(den, loss.alpha, linear, num), cap
         )
     if kind is NearZeroAlpha:
         return lambda loss, num, den, h, linear, ridge, cap: _factor(
-            loss, num - linear, max(den + loss.alpha * linear, 1e-30 * (den + loss.alpha * num)), cap
+            loss, num - linear, _sloped(den, loss.alpha, linear, den + loss.alpha * num), cap
         )
-
     if kind is KullbackLeibler:
 
         def kullback_leibler(loss, num, den, h, linear, ridge, cap):
