@@ -220,3 +220,21 @@ def test_penalties_need_a_known_step(X: np.ndarray) -> None:
         ewnmf.factorize(X, 2, loss=Own(), model=models.NMF(0.1, 0.0, 1.0))
     with pytest.raises(ValueError, match=r"l1_ratio=2 must be a number from 0 to 1"):
         models.NMF(0.1, 0.1, 2)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("dtype", "c"), [("f8", 2.0**-600), ("f8", 2.0**560), ("f4", 2.0**-70), ("f4", 2.0**66)])
+def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled: bool) -> None:
+    """Penalties are multiplied by the mean weight: squares of either side of the step must not leave the range."""
+    rng = np.random.default_rng(0)
+    X, P, codes, components = (
+        rng.uniform(0.1, 1, shape).astype(dtype) for shape in ((12, 9), (12, 9), (12, 3), (3, 9))
+    )
+    options: dict[str, Any] = {"loss": "kullback-leibler", "model": models.NMF(0.1, 0.2, 0.3), "max_iter": 5}
+    with patch("ewnmf._fused._numba_works", lambda: compiled):
+        usual, other = (
+            ewnmf.factorize(X, 3, weighting="fixed", weights=w, codes=codes, components=components, **options)
+            for w in (P, P * P.dtype.type(c))
+        )
+    np.testing.assert_array_equal(usual.codes, other.codes)
+    np.testing.assert_array_equal(usual.components, other.components)

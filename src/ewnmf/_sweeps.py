@@ -101,7 +101,7 @@ def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
 
         def kullback_leibler(loss, num, den, h, linear, ridge, cap):
             slope = den + linear
-            return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+            return _factor(loss, 2 * num, slope + np.hypot(slope, np.sqrt(4 * ridge * h) * np.sqrt(num)), cap)
 
         return kullback_leibler
     raise unknown_kind(loss)

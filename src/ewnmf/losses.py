@@ -185,7 +185,7 @@ class KullbackLeibler(Loss):
 
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
         """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
-        return _ratio(2 * num, den + np.sqrt(den * den + 8 * pull * num), 1.0)
+        return _ratio(2 * num, den + np.hypot(den, np.sqrt(8 * pull) * np.sqrt(num)), 1.0)
 
     @property
     def zero_cost(self) -> float:
