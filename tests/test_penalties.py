@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.decomposition import NMF as Theirs
 from sklearn.decomposition import non_negative_factorization
 
@@ -236,3 +237,38 @@ def test_penalties_need_a_known_step(X: np.ndarray) -> None:
         ewnmf.factorize(X, 2, loss=Own(), model=models.NMF(0.1, 0.0, 1.0))
     with pytest.raises(ValueError, match=r"l1_ratio=2 must be a number from 0 to 1"):
         models.NMF(0.1, 0.1, 2)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("dtype", "c"), [("f8", 2.0**-600), ("f8", 2.0**560), ("f4", 2.0**-70), ("f4", 2.0**66)])
+def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled: bool) -> None:
+    """Penalties are multiplied by the mean weight: squares of either side of the step must not leave the range."""
+    rng = np.random.default_rng(0)
+    X, P, codes, components = (
+        rng.uniform(0.1, 1, shape).astype(dtype) for shape in ((12, 9), (12, 9), (12, 3), (3, 9))
+    )
+    options: dict[str, Any] = {"loss": "kullback-leibler", "model": models.NMF(0.1, 0.2, 0.3), "max_iter": 5}
+    with patch("ewnmf._fused._numba_works", lambda: compiled):
+        usual, other = (
+            ewnmf.factorize(X, 3, weighting="fixed", weights=w, codes=codes, components=components, **options)
+            for w in (P, P * P.dtype.type(c))
+        )
+    np.testing.assert_array_equal(usual.codes, other.codes)
+    np.testing.assert_array_equal(usual.components, other.components)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_codes_that_only_a_ridge_acts_on_go_to_0(dtype: str, order: str, compiled: bool) -> None:
+    """All weight is on the zeros, which sparse data leaves out: neither side of the step has anything of the data."""
+    rng = np.random.default_rng(0)
+    X = np.zeros((5, 13), dtype)
+    X[4, 9] = 0.6
+    options: dict[str, Any] = {"loss": "kullback-leibler", "model": models.NMF(0.1, 0.1, 0.0), "weighting": "entropy"}
+    options |= {"gamma": 1e-60, "order": order, "max_iter": 3, "tol": 0}
+    options |= {"codes": rng.random((5, 2)).astype(dtype), "components": rng.random((2, 13)).astype(dtype)}
+    with patch("ewnmf._fused._numba_works", lambda: compiled):
+        dense, sparse = (ewnmf.factorize(data, 2, **options) for data in (X, csr_array(X)))
+    for fit in (dense, sparse):
+        assert max(fit.codes.max(), fit.components.max(), fit.excess) < 1e-25

@@ -107,7 +107,8 @@ def _penalised_factor_of_kind(loss, num, den, h, linear, ridge, cap):
 
         def kullback_leibler(loss, num, den, h, linear, ridge, cap):
             slope = den + linear
-            return _factor(loss, 2 * num, slope + np.sqrt(slope * slope + 4 * ridge * h * num), cap)
+            den = slope + np.hypot(slope, np.sqrt(4 * ridge * h) * np.sqrt(num))
+            return _factor(loss, 2 * num, den, cap) if den > 0 or not ridge * h > 0 else 0.0
 
         return kullback_leibler
     raise unknown_kind(loss)

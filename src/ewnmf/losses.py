@@ -22,8 +22,6 @@ Array = NDArray[Any]
 _NEAR = 0.05
 """How near to 0 or 1 alpha has to be for the forms that are stable there: below it they lose nothing, above it
 the plain forms lose at most 1 / 0.05 units in the last place."""
-
-
 _UNFIT = 1e150
 """A rank-one sum from here on comes from an entry that is as good as 0 where the data is not: no fit at all."""
 
@@ -184,8 +182,8 @@ class KullbackLeibler(Loss):
         return num, den + slope
 
     def penalised_factor(self, num: Array, den: Array, pull: Array) -> Array:
-        """``2 num / (den + sqrt(den^2 + 8 pull num))``, with `pull` half the slope of a quadratic penalty."""
-        return _ratio(2 * num, den + np.sqrt(den * den + 8 * pull * num), 1.0)
+        """``2 num / (den + sqrt(den^2 + 8 pull num))``, `pull` half a ridge's slope; 0 where that alone is known."""
+        return _ratio(2 * num, den + np.hypot(den, np.sqrt(8 * pull) * np.sqrt(num)), np.where(pull > 0, 0.0, 1.0))
 
     @property
     def zero_cost(self) -> float:
@@ -325,7 +323,7 @@ class Alpha(Loss):
         return RankOne(h, cost, total_w > 0, total_x * (1 + np.abs(log_share) + np.abs(log_ratio)))
 
 
-def _ratio(num: Array, den: Array, otherwise: float) -> Array:
+def _ratio(num: Array, den: Array, otherwise: Any) -> Array:
     """``num / den``, and `otherwise` where ``den`` is not positive."""
     with np.errstate(over="ignore"):
         return np.divide(num, den, out=np.full_like(num, otherwise), where=den > 0)
