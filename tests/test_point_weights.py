@@ -11,6 +11,7 @@ import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from scipy.optimize import nnls
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -115,6 +116,25 @@ def test_points_of_weight_zero_have_no_influence(model: Any, X: np.ndarray) -> N
     components = clone(model).fit(X, sample_weight=weights).components_
     np.testing.assert_array_equal(clone(model).fit(other, sample_weight=weights).components_, components)
     np.testing.assert_array_equal(clone(model).fit(X[weights > 0]).components_, components)
+
+
+@pytest.mark.parametrize("weighting", ["none", "fixed", "entropy"])
+@pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
+def test_a_negative_value_of_weight_zero_is_no_reason_to_refuse_the_point(
+    weighting: str, store: Any, X: np.ndarray
+) -> None:
+    """What `fit` takes, `transform` takes, and the other points do not see it."""
+    mixed = X.copy()
+    mixed[4, 3:5] = -2
+    weights = (np.arange(30) != 4).astype(float)
+    asked: dict[str, Any] = {"weighting": weighting, **QUICK, "max_iter": 300}
+    model = ewnmf.ConvexNMF(3, **asked, gamma=1.0).fit(store(mixed), sample_weight=weights)
+    codes = model.transform(store(mixed))
+    np.testing.assert_array_equal(codes[weights > 0], model.transform(store(X[weights > 0])))
+    A = model.weights(store(mixed))[4] if weighting == "entropy" else np.ones(12)
+    _, least = nnls((np.sqrt(A) * model.components_).T, np.sqrt(A) * mixed[4])
+    assert np.linalg.norm(np.sqrt(A) * (mixed[4] - codes[4] @ model.components_)) <= least + 0.05
+    assert np.isfinite(model.score(store(mixed)))
 
 
 @every_estimator

@@ -89,8 +89,8 @@ def test_bad_data_in_transform() -> None:
             method(X[:, :3])
     with pytest.raises(ValueError, match=r"codes has 5 columns, but EWNMF has 2 components"):
         model.inverse_transform(np.ones((3, 5)))
-    convex = ewnmf.ConvexNMF(2, tol=0, max_iter=5).fit(X)
-    with pytest.raises(ValueError, match="fitted on nonnegative data"):
+    convex = ewnmf.ConvexNMF(2, loss="kullback-leibler", tol=0, max_iter=5).fit(X)
+    with pytest.raises(ValueError, match="Negative values"):
         convex.transform(-X)
 
 

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import ewnmf
 from ewnmf import losses
 from ewnmf.gamma import rounding
-from ewnmf.updates.semi import _corrections
+from ewnmf.updates.semi import _corrections, within_reach
 
 WIDE = np.random.default_rng(0).normal(size=(10, 25))
 
@@ -35,6 +35,42 @@ def test_the_excess_never_rises(weighting: str, dtype: Any, rise: float) -> None
         X, 12, model="semi-nmf", weighting=weighting, rng=0, callbacks=[lambda at: E.append(at.excess)], **asked
     )
     assert np.diff(E).max() <= rise * E[0]
+
+
+@pytest.mark.parametrize("asked", [{}, {"weighting": "fixed"}, {"weighting": "entropy", "gamma": 1.0}], ids=str)
+def test_codes_at_their_floor_do_not_make_the_basis_overflow(asked: dict[str, Any]) -> None:
+    """A positive start sends all codes of negative data there, and least squares the basis beyond all reach."""
+    X, ends = -np.random.default_rng(0).uniform(1, 500, (4, 3)), []
+    for dtype in (np.float32, np.float64):
+        E: list[float] = []
+        watch: Any = [lambda at, E=E: E.append(at.excess)]
+        answer = ewnmf.factorize(
+            X.astype(dtype),
+            1,
+            **{"model": "semi-nmf", "weighting": "none", **asked},
+            codes=np.ones((4, 1)),
+            components=np.ones((1, 3)),
+            order="codes-first",
+            max_iter=40,
+            callbacks=watch,
+        )
+        assert np.isfinite(answer.codes @ answer.components).all()
+        assert np.all(np.diff(E) <= 1e-6 * E[0])
+        ends.append(E[-1])
+    assert ends[0] == pytest.approx(ends[1], rel=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_beyond_reach_go_as_far_as_they_may(dtype: Any) -> None:
+    far = 10.0 * float(np.finfo(dtype).max) ** 0.4
+    old = np.array([[1.0, 0.5], [1.0, 2.0], [far, 1.0]]).astype(dtype)
+    new = np.array([[2.0, 3.0], [-far, far / 4], [far, 2.0]])
+    moved = within_reach(new.copy(), old)
+    np.testing.assert_array_equal(moved[[0, 2]], new[[0, 2]].astype(dtype))
+    share = (moved[1] - old[1]) / (new[1] - old[1])
+    assert 0 < share[0] < 1
+    np.testing.assert_allclose(share, share[0], rtol=1e-6)
+    assert np.abs(moved[1]).max() == pytest.approx(float(np.finfo(dtype).max) ** 0.33, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", [5, 24, 31, 38])

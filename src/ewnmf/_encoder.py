@@ -51,34 +51,37 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         )
         X = X.astype(self.components_.dtype, copy=False)
         weighed |= {"feature_weight": self._feature_weight, "unit": self._facts.unit}
-        points = read_points(X, self._fitted_problem, type(self).__name__, **weighed)
-        if not self._facts.signed and points.X.min() < 0 and self._fitted_problem.model.has_combinations:
-            raise ValueError(
-                f"X has negative values, the smallest {points.X.min():.6g}, but the model was fitted on nonnegative "
-                "data; fit it on data of both signs."
-            )
-        return points
+        return read_points(X, self._fitted_problem, type(self).__name__, **weighed)
 
     def _codes(self, points: Points) -> Array:
-        """Codes (n x K) of points that are seen; those that are complete are encoded as if no other were not."""
-        whole = points.complete
-        if whole.any() and not whole.all():
-            codes = np.empty((whole.size, self.n_components_), self.components_.dtype)
-            for rows in (whole, ~whole):
-                codes[rows] = self._codes(points.take(rows))
-            return codes
+        """Codes (n x K) of points that are seen.
+
+        Complete ones are encoded as if no other were not, and so are those of the signs that `fit` has seen.
+        """
+        whole, strange = points.complete, self._strange(points)
+        for these in (whole, strange):
+            if these.any() and not these.all():
+                codes = np.empty((these.size, self.n_components_), self.components_.dtype)
+                for rows in (these, ~these):
+                    codes[rows] = self._codes(points.take(rows))
+                return codes
         unit = self._facts.unit
         data = (points.without_priors() if whole.all() else points).times(unit).data
         return encode(
             self._fitted_problem.times(unit),
             times(self.components_.T, unit),
             replace(data, s=None),
-            replace(self._facts, priors=data.P is not None),
+            replace(self._facts, priors=data.P is not None, signed=self._facts.signed or bool(strange.all())),
             tiny=self._tiny,
             max_iter=self.max_iter,
             tol=self.tol,
             n_jobs=self.n_jobs,
         ).T
+
+    def _strange(self, points: Points) -> Array:
+        """Which points need a rule for both signs where the data of `fit` had one for its own."""
+        own = self._fitted_problem.model.has_combinations and not self._facts.signed
+        return points.negative if own else np.zeros(points.X.shape[0], dtype=bool)
 
     def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
         """Codes of the points for the learned components, every point on its own.

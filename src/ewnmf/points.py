@@ -76,6 +76,12 @@ class Points:
         """Which points have the prior 1 for every entry."""
         return np.ones(self.X.shape[0], dtype=bool) if self.P is None else np.asarray((self.P == 1).all(axis=1))
 
+    @property
+    def negative(self) -> Array:
+        """Which points have a negative value."""
+        least = self.X.min(axis=1)
+        return np.asarray((least.toarray().ravel() if issparse(self.X) else least) < 0)
+
     def without_priors(self) -> Points:
         """The same with equal priors."""
         return replace(self, P=None)

@@ -9,7 +9,11 @@ import numpy as np
 from ewnmf.losses import Loss
 from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 
-__all__ = ["SemiPlain", "SemiWeighted", "negative", "positive", "root_ratio", "signed_codes_step"]
+__all__ = ["SemiPlain", "SemiWeighted", "negative", "positive", "root_ratio", "signed_codes_step", "within_reach"]
+
+
+_REACH = 0.33
+"""Rows of the basis do not grow beyond this power of the largest number: three such values can be multiplied."""
 
 
 def positive(x: Array) -> Array:
@@ -38,6 +42,21 @@ def signed_codes_step(X: Array, H: Array, W: Array, A: Array, floor: float) -> A
     num = positive(C) + product(Wp.T, un) + product(Wn.T, up)
     den = negative(C) + product(Wp.T, up) + product(Wn.T, un)
     return multiply(H, root_ratio(num, den), floor)
+
+
+def within_reach(W: Array, old: Array) -> Array:
+    """The new basis in the type of the old one; a row that would outgrow it goes only part of the way there.
+
+    Codes at their floor ask for a basis whose products overflow. The cost of a row is convex and least at its new
+    values, so that it falls on the whole way.
+    """
+    before, after = (np.abs(part).max(axis=1) for part in (old.astype(np.float64, copy=False), W))
+    limit = np.maximum(float(np.finfo(old.dtype).max) ** _REACH, before)
+    far = after > limit
+    if far.any():
+        share = (limit[far] - before[far]) / (after[far] - before[far])
+        W[far] = old[far] + share[:, None] * (W[far] - old[far])
+    return np.asfortranarray(W, dtype=old.dtype)
 
 
 class SemiPlain(Rule):
@@ -74,7 +93,7 @@ class SemiPlain(Rule):
         scale = np.outer(size, size)
         inverse = np.linalg.pinv(HH[free, free] / scale, rcond=1e-10, hermitian=True) / scale
         W[:, free] += product((XH - product(W, HH))[:, free], inverse)
-        return (np.asfortranarray(W, dtype=basis[0].dtype),)
+        return (within_reach(W, basis[0]),)
 
 
 class SemiWeighted(Rule):
@@ -111,7 +130,7 @@ class SemiWeighted(Rule):
         systems[:, k, l] = systems[:, l, k] = triangles
         missing = XH - np.einsum("ikl,il->ik", systems, W)
         W[:, held:] += _corrections(systems[:, held:, held:], missing[:, held:], self.ridge)
-        return (np.asfortranarray(W, dtype=basis[0].dtype),)
+        return (within_reach(W, basis[0]),)
 
 
 _FIRM = 1e-4
