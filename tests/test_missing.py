@@ -242,3 +242,17 @@ def test_the_mean_point_has_no_zeros_where_the_loss_takes_none(model: Any, alpha
     X[2], X[:, 3], mean[:, 3] = np.nan, np.nan, np.nan
     fitted = model(2, loss="alpha", alpha=alpha, gamma=1.0, tol=0, max_iter=20, random_state=0).fit(X)
     np.testing.assert_allclose(fitted.transform(X)[2], fitted.transform(mean)[0], rtol=1e-3)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("dtype", "least"), [("f4", 5e-43), ("f8", 1e-310)])
+@pytest.mark.parametrize("weighting", ["none", "entropy"])
+def test_components_with_next_to_nothing_where_there_is_data(dtype: str, least: float, weighting: str) -> None:
+    """Codes that match what was observed would leave the range of numbers."""
+    model = ewnmf.SemiNMF(1, weighting=weighting, gamma=1.0, max_iter=3, tol=0)
+    X = np.array([[1, 0.5], [2, 1], [1, 1]], dtype)
+    model.fit(X)
+    model.components_[:] = [[1.3, least]]
+    codes = model.transform(X, mask=np.array([[False, True]] * 3))
+    assert np.isfinite(codes).all()
+    assert np.isfinite(codes**2).all()

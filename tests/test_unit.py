@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import ewnmf
+from ewnmf import models
 from ewnmf.losses import Alpha, Loss
 from ewnmf.points import Points
 from ewnmf.problem import Problem
@@ -138,6 +139,31 @@ def test_penalties_are_meant_for_the_data_as_it_is(model: Any, monkeypatch: pyte
     np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)
     np.testing.assert_allclose(other.loss_curve_, one.loss_curve_, rtol=1e-12)
     np.testing.assert_allclose(other.transform(1000 * DATA), one.transform(1000 * DATA), rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "model",
+    [
+        models.Orthogonal("soft", "codes", 1e-3, 1e-2),
+        models.Orthogonal("soft", "components", 1e-2, 1e-3),
+        models.NMF(1e-3, 2e-3, 0.0),
+    ],
+    ids=str,
+)
+def test_penalties_beyond_single_precision(model: Any) -> None:
+    """In the unit of such data their strength is more than float32 can hold."""
+    rng = np.random.default_rng(0)
+    codes, components = rng.random((12, 3)), 1e-27 * rng.random((3, 8))
+    single, double = (
+        ewnmf.factorize(
+            (1e-27 * DATA).astype(dtype), 3, model=model, max_iter=4, tol=0,
+            codes=codes.astype(dtype), components=components.astype(dtype),
+        )
+        for dtype in ("f4", "f8")
+    )  # fmt: skip
+    assert single.excess == pytest.approx(double.excess, rel=1e-5, abs=0)
+    assert single.codes.max() < 1e-30
 
 
 def test_usual_data_is_not_copied() -> None:

@@ -135,7 +135,8 @@ def _step_of_kind(loss, num, den, codes, bounds, weight, new):
         real = new.dtype.type
         floor, cap, linear, ridge = real(bounds[0]), real(bounds[1]), weight * bounds[2], weight * bounds[3]
         for k in range(codes.size):
-            moved = codes[k] * real(_penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap))
+            factor = _penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap)
+            moved = codes[k] * real(min(factor, cap))
             new[k] = moved if moved > floor else floor
 
     return penalised

@@ -19,6 +19,9 @@ _WIDTH = 32
 """Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
 of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
 
+_LARGEST = 0.4
+"""A start is at most this power of the largest number, in what it reconstructs too: squares of that can be summed."""
+
 
 def encode(
     problem: Problem,
@@ -72,7 +75,10 @@ def _fill(block: Block, unit: int) -> Block:
 
 
 def _start(block: Block, W: Array, floor: float) -> Array:
-    """Equal codes for all components, of the size that matches the mean absolute value of what was observed."""
+    """Equal codes for all components, of the size that matches the mean absolute value of what was observed.
+
+    Components may have next to nothing there, and much where nothing was observed.
+    """
     X, sizes = block.X, np.abs(W).sum(axis=1)
     if block.P is None:
         total, size = np.abs(X).sum(axis=0), sizes.sum()
@@ -80,7 +86,9 @@ def _start(block: Block, W: Array, floor: float) -> Array:
         seen = block.P > 0
         total, size = np.abs(X).sum(axis=0, where=seen), np.where(seen, sizes[:, None], 0).sum(axis=0)
     H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
-    H[:] = np.maximum(total / np.where(size > 0, size, 1), floor)
+    with np.errstate(over="ignore"):
+        mean = total / np.where(size > 0, size, 1)
+    H[:] = np.clip(mean, floor, float(np.finfo(X.dtype).max) ** _LARGEST / max(1.0, float(np.abs(W).max())))
     return H
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ewnmf.losses import Loss
 from ewnmf.updates.rule import Array, Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 
-__all__ = ["Multiplicative", "Penalised", "Penalty", "PlainMultiplicative"]
+__all__ = ["Multiplicative", "Penalised", "Penalty", "PlainMultiplicative", "in_double", "in_range"]
 
 
 class Multiplicative(Rule):
@@ -36,6 +36,16 @@ class Multiplicative(Rule):
 
     def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
         return self.loss.factor(num, den)
+
+
+def in_double(array: Array) -> Array:
+    """The array in double precision: in the unit of the data a penalty may leave the range of single precision."""
+    return array.astype(np.float64, copy=False)
+
+
+def in_range(ratio: Array, dtype: Any) -> Array:
+    """The ratio of a step in the precision of the data, held below the root of its largest number."""
+    return np.minimum(ratio, np.sqrt(np.finfo(dtype).max)).astype(dtype, copy=False)
 
 
 class Penalty(NamedTuple):
@@ -76,13 +86,10 @@ class Penalised(Multiplicative):
 
     def _penalised_ratio(self, num: Array, den: Array, F: Array, penalty: Penalty, weight: Array) -> Array:
         """The ratio of a step from `F`, which has the `weight` of its points in it."""
-        num, den = self.loss.with_slope(num, den, F.dtype.type(penalty.linear) * weight)
-        ratio: Array
+        num, den = self.loss.with_slope(in_double(num), in_double(den), penalty.linear * in_double(weight))
         if penalty.ridge == 0:
-            ratio = self.loss.factor(num, den)
-        else:
-            ratio = self.loss.penalised_factor(num, den, F.dtype.type(penalty.ridge / 2) * F)
-        return ratio
+            return in_range(self.loss.factor(num, den), F.dtype)
+        return in_range(self.loss.penalised_factor(num, den, penalty.ridge / 2 * in_double(F)), F.dtype)
 
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""

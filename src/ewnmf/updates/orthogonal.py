@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf.losses import Loss
-from ewnmf.updates.multiplicative import Multiplicative
+from ewnmf.updates.multiplicative import Multiplicative, in_double, in_range
 from ewnmf.updates.rule import Array, Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.updates.semi import root_ratio
 
@@ -156,12 +156,15 @@ class Soft(Multiplicative):
         self.mu, self.lam = (unit * facts.mean_weight * given for unit, given in zip(units, (mu, lam), strict=True))
 
     def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
-        pull = weighed(self.mu * _others(H, 0) if self.of_codes else self.lam * H, block.s)
-        return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
+        pull = weighed(self._pull(in_double(H), 0, self.of_codes), block.s)
+        return in_range(self.loss.penalised_factor(in_double(num), in_double(den), pull), H.dtype)
 
     def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
-        pull = self.lam * W if self.of_codes else self.mu * _others(W, 1)
-        return self.loss.penalised_factor(num, den, pull)  # type: ignore[no-any-return]
+        pull = self._pull(in_double(W), 1, not self.of_codes)
+        return in_range(self.loss.penalised_factor(in_double(num), in_double(den), pull), W.dtype)
+
+    def _pull(self, F: Array, axis: int, orthogonal: bool) -> Array:
+        return self.mu * _others(F, axis) if orthogonal else self.lam * F
 
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""
