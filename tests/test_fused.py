@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, models, weights
@@ -122,6 +123,24 @@ def test_layouts_and_threads_give_the_same_bits(layout: str, dtype: Any, shape: 
         np.testing.assert_array_equal(answer.codes, plain.codes)
         np.testing.assert_array_equal(answer.components, plain.components)
         assert answer.codes.dtype == dtype
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(25, 35), (40, 12)])
+@pytest.mark.parametrize(("model", "lowest"), [(ewnmf.ConvexNMF(4), -0.5), (ewnmf.NMF(4, init="nndsvda"), 0)], ids=str)
+def test_products_of_all_the_data_do_not_depend_on_its_layout(
+    model: Any, lowest: float, shape: tuple[int, int], dtype: Any
+) -> None:
+    """``X'X`` of Convex-NMF, the singular vectors of a start, and the mean point."""
+    X = (np.random.default_rng(4).random(shape) + lowest).astype(dtype)
+    wide = np.repeat(np.repeat(X, 2, axis=0), 3, axis=1)[::2, ::3]
+    model.set_params(max_iter=3, random_state=0)
+    expected = clone(model).fit(X)
+    for given_as in (np.asfortranarray(X), wide, X[::-1, ::-1].copy()[::-1, ::-1]):
+        fitted = clone(model).fit(given_as)
+        np.testing.assert_array_equal(fitted.components_, expected.components_)
+        np.testing.assert_array_equal(fitted._mean_point, expected._mean_point)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -144,6 +144,17 @@ def test_a_vanishing_loss_keeps_its_digits(loss: Loss, kernel: str) -> None:
     assert np.all(np.diff(excess) <= 1e-12 * excess[:-1] + 1e-28 * X.sum())
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_a_loss_that_vanishes_among_terms_of_both_signs_keeps_its_digits(kernel: str) -> None:
+    """Semi-NMF's components cancel each other where there is nothing: ``h'W'Wh`` is rounding, ``Wh`` is not."""
+    rng, X = np.random.default_rng(0), sparse.csr_array((12, 28))
+    start: dict[str, Any] = {"codes": rng.random((12, 13)), "components": rng.normal(size=(13, 28))}
+    with running(kernel):
+        found = ewnmf.factorize(X, 13, model="semi-nmf", weighting="none", **start, max_iter=2)
+    assert found.loss == pytest.approx(float(np.sum((found.codes @ found.components) ** 2)), rel=0.1, abs=0)
+    assert found.loss < 1e-20
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @given(seed=st.integers(0, 2**20), n=st.integers(1, 40), m=st.integers(3, 60), weighted=st.booleans())

@@ -14,7 +14,7 @@ import numpy as np
 from ewnmf import losses
 from ewnmf.kernels import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.problem import Problem
-from ewnmf.stored import NEARLY_FITTED, Look, StoredKernel
+from ewnmf.stored import Look, StoredKernel
 from ewnmf.updates.multiplicative import Multiplicative, Penalised
 from ewnmf.updates.rule import Array, Basis, Block, Rule, Terms
 from ewnmf.weights import Entropy, Weighting, even_below, held
@@ -247,10 +247,10 @@ class FusedStoredKernel(StoredKernel):
     def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
         """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
         codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
-        costs = self.against_zeros(Y) if judge else np.empty(0)
+        costs, near = self.against_zeros(Y) if judge else (np.empty(0), np.empty(0))
         neg = np.empty(X.data.size if self.rule.needs_pulls else 0, X.dtype)
         _passes().look_at_stored(
-            (X.data, X.indices, X.indptr), codes, self.prepared(Y.left).rows, NEARLY_FITTED,
+            (X.data, X.indices, X.indptr), codes, self.prepared(Y.left).rows, near,
             _compiled(self.problem.loss), _limits(X.dtype, self.tiny), neg, costs,
         )  # fmt: skip
         return Look(neg, costs)

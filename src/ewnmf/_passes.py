@@ -68,10 +68,10 @@ def _whole_loss(data, indices, at, n, code, W, loss, limits, x, y, d):
 
 
 @entry(**ENTRY)
-def look_at_stored(stored, codes, W, nearly_fitted, loss, limits, neg, costs):
+def look_at_stored(stored, codes, W, near, loss, limits, neg, costs):
     """``neg`` at the stored entries, and every row's loss in `costs`, which come with its loss against zeros.
 
-    An empty `neg`, or empty `costs`, are not asked for.
+    Losses of up to `near` are summed over all entries. An empty `neg`, or empty `costs`, are not asked for.
     """
     data, indices, indptr = stored
     small, limit, tiny = limits[0], limits[1], limits[2]
@@ -89,9 +89,9 @@ def look_at_stored(stored, codes, W, nearly_fitted, loss, limits, neg, costs):
         if costs.size == 0:
             continue
         losses_of_row(loss, x[:n], y[:n], d[:n], small, limit, tiny)
-        against_zeros, cost = costs[j], costs[j] + sum_of_row(d[:n])
+        cost = costs[j] + sum_of_row(d[:n])
         x[:n] = 0.0
         losses_of_row(loss, x[:n], y[:n], d[:n], small, limit, tiny)
         costs[j] = cost - sum_of_row(d[:n])
-        if costs[j] <= nearly_fitted * against_zeros:
+        if costs[j] <= near[j]:
             costs[j] = _whole_loss(data, indices, at, n, codes[j], W, loss, limits, x, y, d)

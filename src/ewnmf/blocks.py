@@ -124,7 +124,8 @@ class Dense:
 
     def gram(self) -> Array:
         """``X'X`` (N x N)."""
-        return product(self.X.T, self.X)
+        X = self.points(slice(None))
+        return product(X.T, X)
 
     def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """The data without attributes that are zero in every point, and which attributes those are not.

@@ -135,6 +135,7 @@ def nndsvd(
     if X.min() < 0:
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
     rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
+    X = X if issparse(X) else np.ascontiguousarray(X)
     X, columns = _completed(X, P, rows)
     left, values, right = _singular_pairs(X, rows, columns, n_components, rng)
     codes, components = np.abs(left), np.abs(right)

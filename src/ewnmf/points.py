@@ -111,12 +111,13 @@ class Points:
         Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
         """
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
+        X: Any = self.X if issparse(self.X) else np.ascontiguousarray(self.X)
         if self.P is None:
-            total, mass = s @ self.X, np.full(self.X.shape[1], s.sum())
+            total, mass = s @ X, np.full(X.shape[1], s.sum())
         else:
             share = s[:, None] * self.P
-            total = np.asarray(self.X.multiply(share).sum(axis=0)).ravel() if issparse(self.X) else None
-            total = np.einsum("ij,ij->j", share, self.X) if total is None else total
+            total = np.asarray(X.multiply(share).sum(axis=0)).ravel() if issparse(X) else None
+            total = np.einsum("ij,ij->j", share, X) if total is None else total
             mass = share.sum(axis=0)
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
         if positive:

@@ -16,8 +16,8 @@ from ewnmf.weights import Weighting
 __all__ = ["NEARLY_FITTED", "Look", "LowRank", "StoredKernel"]
 
 NEARLY_FITTED = 1e-4
-"""A point whose loss is at most this share of what its reconstruction would cost against zeros is summed over all
-entries: the short sum would have lost four digits and more."""
+"""A point whose loss is at most this share of what its reconstruction would cost against zeros, were all terms of one
+sign, is summed over all entries: the short sum would have lost four digits and more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +44,15 @@ class LowRank:
 
 
 class _Prepared(NamedTuple):
-    """What all blocks need of a basis: ``W`` itself, its rows contiguous, and ``L'W`` with ``pos = L R``; in double."""
+    """What all blocks need of a basis: ``W`` itself, its rows contiguous, and ``L'W`` with ``pos = L R``; in double.
+
+    `sizes` is ``|L|'|W|``, and `inner` itself where nothing is negative.
+    """
 
     W: Array
     rows: NDArray[np.float64]
     inner: NDArray[np.float64]
+    sizes: NDArray[np.float64]
 
 
 class _Latest:
@@ -114,16 +118,20 @@ class StoredKernel(Kernel):
         if held is None or held.W is not W:
             rows = np.ascontiguousarray(W, dtype=np.float64)
             left, _ = self.problem.loss.pos_factors(rows, rows.T)
-            held = self.latest.held = _Prepared(W, rows, left.T @ rows)
+            inner = left.T @ rows
+            sizes = inner if rows.min() >= 0 else np.abs(left).T @ np.abs(rows)
+            held = self.latest.held = _Prepared(W, rows, inner, sizes)
         return held
 
-    def against_zeros(self, Y: Any) -> NDArray[np.float64]:
-        """``sum_i d(0, y_i)`` of every point."""
+    def against_zeros(self, Y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """``sum_i d(0, y_i)`` of every point, and the loss up to which it is `NEARLY_FITTED`."""
         cost, H = self.problem.loss.zero_cost, Y.right.astype(np.float64, copy=False)
         assert cost is not None
         _, right = self.problem.loss.pos_factors(Y.left, H)
-        total: NDArray[np.float64] = cost * np.sum(right * (self.prepared(Y.left).inner @ H), axis=0)
-        return total
+        basis = self.prepared(Y.left)
+        total = cost * np.sum(right * (basis.inner @ H), axis=0)
+        size = total if basis.sizes is basis.inner else cost * np.sum(right * (basis.sizes @ H), axis=0)
+        return total, NEARLY_FITTED * size
 
     def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
         """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
@@ -135,9 +143,9 @@ class StoredKernel(Kernel):
             return Look(neg, np.empty(0))
         x = X.data.astype(np.float64, copy=False)
         beyond = loss.divergence(x, y) - loss.divergence(np.zeros_like(y), y)
-        total = self.against_zeros(Y)
+        total, near = self.against_zeros(Y)
         costs = total + np.bincount(points, beyond, X.shape[1])
-        for j in np.flatnonzero(costs <= NEARLY_FITTED * total):
+        for j in np.flatnonzero(costs <= near):
             column = X[:, [j]].toarray()[:, 0].astype(np.float64, copy=False)
             costs[j] = loss.divergence(column, self._kept_off_zero(rows @ H[j])).sum()
         return Look(neg, costs)
