@@ -118,6 +118,14 @@ def test_points_of_weight_zero_have_no_influence(model: Any, X: np.ndarray) -> N
     np.testing.assert_array_equal(clone(model).fit(X[weights > 0]).components_, components)
 
 
+def test_weighted_and_repeated_points_start_alike_where_they_are_few(X: np.ndarray) -> None:
+    """Fewer points than components, but not when each is counted twice."""
+    model = ewnmf.SemiNMF(5, **QUICK)
+    once = clone(model).fit(100 * X[:4], sample_weight=np.full(4, 2.0))
+    twice = clone(model).fit(100 * np.repeat(X[:4], 2, axis=0))
+    np.testing.assert_allclose(once.components_, twice.components_, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("weighting", ["none", "fixed", "entropy"])
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_a_negative_value_of_weight_zero_is_no_reason_to_refuse_the_point(

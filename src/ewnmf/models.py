@@ -51,8 +51,11 @@ class Model:
         """Why attributes cannot have weights and what to do instead, where that is so."""
         return None
 
-    def remembers_start(self, n_components: int, n_points: int, weighted: bool) -> bool:
-        """Whether the size of the first components matters: then they are drawn in that of the data."""
+    def remembers_start(self, n_components: int, n_points: float, weighted: bool) -> bool:
+        """Whether the size of the first components matters: then they are drawn in that of the data.
+
+        A point counts as often as its weight says, but at least once.
+        """
         return False
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
@@ -142,7 +145,7 @@ class Semi(Model):
         """Always."""
         return True
 
-    def remembers_start(self, n_components: int, n_points: int, weighted: bool) -> bool:
+    def remembers_start(self, n_components: int, n_points: float, weighted: bool) -> bool:
         """By the proximal ridge, and where there are fewer points than components."""
         return weighted or n_components > n_points
 

@@ -93,7 +93,8 @@ def draw_start(
 def _sized(components: Array, problem: Problem, points: Points) -> Array:
     """Components of the size of the data's largest value, where their size matters."""
     weighted = problem.weighting.weighted or points.P is not None
-    if not problem.model.remembers_start(len(components), points.X.shape[0], weighted):
+    mass = 0.0 if points.s is None else float(np.sum(points.s, dtype=np.float64))
+    if not problem.model.remembers_start(len(components), max(points.X.shape[0], mass), weighted):
         return components
     sized: Array = components * components.dtype.type(points.scale)
     return sized
