@@ -16,7 +16,7 @@ from benchmarks.problems import Problem, data_problem, size
 from benchmarks.report import Section, Table, Target, figures
 from benchmarks.timing import best_times
 from ewnmf import Factorization
-from ewnmf.solver import Iteration
+from ewnmf.solvers.loop import Iteration
 
 __all__ = ["Race", "curves", "race", "section"]
 

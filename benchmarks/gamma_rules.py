@@ -32,14 +32,14 @@ from threadpoolctl import threadpool_limits
 from benchmarks.report import Table
 from benchmarks.solvers import clustering
 from ewnmf import datasets
-from ewnmf.choosing import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
-from ewnmf.gamma import RELATIVE, GammaWish
-from ewnmf.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
-from ewnmf.points import Points
+from ewnmf.choosing.gamma import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
+from ewnmf.choosing.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
+from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.points import Points
+from ewnmf.fitting.request import RELATIVE, GammaWish
+from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.problem import Problem
-from ewnmf.running import Settings, run
-from ewnmf.solver import Solution
-from ewnmf.starts import Starts, draw_start
+from ewnmf.solvers.loop import Solution
 
 Array = NDArray[Any]
 

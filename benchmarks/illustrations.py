@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rank
-from ewnmf import EWNMF, NMF, RankPath, demo, plots, select_rank
+from ewnmf import EWNMF, NMF, RankPath, demo, select_rank
+from ewnmf.plots import figures as plots
 
 Array = NDArray[Any]
 Numbers = dict[str, Any]

@@ -20,10 +20,11 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
-from ewnmf import EWNMF, NMF, RankPath, datasets, plots, select_rank
-from ewnmf.holdout import held_out_losses, trimmed_mean
-from ewnmf.losses import Euclidean
-from ewnmf.points import Points
+from ewnmf import EWNMF, NMF, RankPath, datasets, select_rank
+from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
+from ewnmf.fitting.points import Points
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.plots import figures as plots
 
 Array = NDArray[Any]
 

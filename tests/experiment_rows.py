@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ewnmf.experiments.spec import Row, Spec
+from ewnmf.experiments.protocol.spec import Row, Spec
 
 VIEWS = ("raw_1", "raw_10", "unit_1", "unit_10")
 COURSE = {"objective": 5.0, "excess": 4.0, "n_iter": 300.0, "rises": 0.0, "stable_at": 100.0, "sparseness": 0.5}

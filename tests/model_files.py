@@ -20,7 +20,9 @@ import numpy as np
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.weights import Entropy, Fixed, Uniform
+from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.fixed import Fixed
+from ewnmf.weightings.uniform import Uniform
 
 FOLDER = Path(__file__).parent / "data" / "models"
 CODES, SINGLE = "codes.json", "single-precision"

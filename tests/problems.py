@@ -14,12 +14,19 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ewnmf import Factorization, factorize
-from ewnmf.blocks import Dense
-from ewnmf.losses import Alpha, Euclidean, KullbackLeibler, Loss
-from ewnmf.models import NMF, Convex, Model, Orthogonal, Semi
+from ewnmf.losses.alpha import Alpha
+from ewnmf.losses.base import Loss
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.losses.kullback_leibler import KullbackLeibler
+from ewnmf.models.base import Model
+from ewnmf.models.convex import Convex
+from ewnmf.models.nmf import NMF
+from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.models.rule import Factors
+from ewnmf.models.semi import Semi
 from ewnmf.problem import Problem
-from ewnmf.updates.rule import Factors
-from ewnmf.weights import resolve
+from ewnmf.storage.dense import Dense
+from ewnmf.weightings.registry import resolve
 
 __all__ = [
     "ALPHAS",

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ewnmf
-from ewnmf.tables import numeric_table
+from ewnmf.fitting.frames import numeric_table
 
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 10, "random_state": 0}
 RNG = np.random.default_rng(3)

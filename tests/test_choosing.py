@@ -12,11 +12,11 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.choosing import GammaPath, _Neighbours
+from ewnmf.choosing.gamma import GammaPath, _Neighbours
+from ewnmf.choosing.neighbours import Neighbourhoods, _unlike, partitions, unlikeness
 from ewnmf.datasets import make_mixed_signals
-from ewnmf.gamma import RELATIVE
-from ewnmf.neighbours import Neighbourhoods, _unlike, partitions, unlikeness
-from ewnmf.points import Points
+from ewnmf.fitting.points import Points
+from ewnmf.fitting.request import RELATIVE
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.5), losses.Alpha(2)]
 QUICK: dict[str, Any] = {"max_iter": 60, "tol": 0, "random_state": 0}
@@ -156,7 +156,7 @@ class TestAuto:
     def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
         model = ewnmf.EWNMF(3, **QUICK).fit(X)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ewnmf._factorizer.settle", _stop)
+            patch.setattr("ewnmf.estimators.base.settle", _stop)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X)
         assert model.gamma_path_ is None

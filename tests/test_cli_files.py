@@ -20,9 +20,9 @@ from pyarrow import csv, parquet
 import ewnmf
 from ewnmf.cli import estimator_options
 from ewnmf.datasets import scale_points
+from ewnmf.estimators.parameters import described
 from ewnmf.io import Layout, read_table, source
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
-from ewnmf.parameters import described
 from tests.fuzz_files import IMAGES, VALUES, write_valid
 
 QUICK = ["-k", "2", "--max-iter", "4", "--tol", "0", "--seed", "0"]

@@ -21,20 +21,20 @@ import ewnmf
 
 numba = pytest.importorskip("numba")
 
-from ewnmf import _compiling  # noqa: E402
+from ewnmf.kernels.compiled import entry as compiling  # noqa: E402
 
 SOURCE = Path(ewnmf.__file__).parent
 MEASURE = """
 import numpy as np
-from ewnmf import _passes, _rows
+from ewnmf.kernels.compiled import passes, rows
 E = np.empty(2)
 X, Y, A = np.full((2, 3), 5.0), np.full((2, 3), 3.0), np.ones((2, 3))
-_passes.measure_rows(X, Y, A, _rows.Euclidean(0.0), (1e-300, 354.0, 1e-90, 1e-150, 0.99), E)
+passes.measure_rows(X, Y, A, rows.Euclidean(0.0), (1e-300, 354.0, 1e-90, 1e-150, 0.99), E)
 print(*E)
 """
 INTERRUPTED = f"""
 import os, signal, threading
-import numpy, ewnmf._passes
+import numpy, ewnmf.kernels.compiled.passes
 threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
 {textwrap.indent(MEASURE, "    ")}
@@ -64,13 +64,14 @@ def _kept(folder: Path) -> set[str]:
 
 
 def test_an_edit_of_inlined_code_is_seen(package: Path) -> None:
-    folder = package / "__pycache__"
+    room = package / "kernels" / "compiled"
+    folder = room / "__pycache__"
     assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "12.0 12.0"
     first = _kept(folder)
     assert len(first) == 2
-    rows = package / "_rows.py"
+    rows = room / "rows.py"
     rows.write_text(rows.read_text().replace("    return e * e\n", "    return 9 * e * e\n"))
-    (folder / "_other.entry-1.py311.nbi").touch()
+    (folder / "other.entry-1.py311.nbi").touch()
     assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "108.0 108.0"
     second = _kept(folder)
     assert not second & first
@@ -78,9 +79,7 @@ def test_an_edit_of_inlined_code_is_seen(package: Path) -> None:
 
 
 def test_the_folder_is_numbas(package: Path, tmp_path: Path) -> None:
-    program = (
-        MEASURE + "print(len(_passes.measure_rows.stats.cache_hits), len(_passes.measure_rows.stats.cache_misses))"
-    )
+    program = MEASURE + "print(len(passes.measure_rows.stats.cache_hits), len(passes.measure_rows.stats.cache_misses))"
     for hits in ("0 1", "1 0"):
         assert _run(program, package, NUMBA_CACHE_DIR=str(tmp_path / "cache")).splitlines() == ["12.0 12.0", hits]
         assert len(_kept(tmp_path / "cache")) == 2
@@ -89,10 +88,14 @@ def test_the_folder_is_numbas(package: Path, tmp_path: Path) -> None:
 
 def test_the_fingerprint_knows_every_source_of_compiled_code() -> None:
     """All modules that import Numba, and what those import of this package."""
-    imports = {path.stem: _imported(path) for path in SOURCE.glob("*.py")}
-    compiled = {name for name, modules in imports.items() if {"numba", "llvmlite"} & modules} - {"_fused"}
-    reached = {module.removeprefix("ewnmf.") for name in compiled for module in imports[name] if "ewnmf." in module}
-    assert compiled | reached == set(_compiling.SOURCES)
+    names = {
+        ".".join(("ewnmf", *path.relative_to(SOURCE).with_suffix("").parts)): path for path in SOURCE.rglob("*.py")
+    }
+    imports = {name: _imported(path) for name, path in names.items()}
+    compiled = {name for name, modules in imports.items() if {"numba", "llvmlite"} & modules}
+    compiled -= {"ewnmf.kernels.select"}
+    reached = {module for name in compiled for module in imports[name] if "ewnmf." in module}
+    assert compiled | reached == {f"ewnmf.kernels.compiled.{name}" for name in compiling.SOURCES}
 
 
 def _imported(path: Path) -> set[str]:
@@ -105,16 +108,16 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", _compiling.SOURCES)
+@pytest.mark.parametrize("name", compiling.SOURCES)
 def test_every_source_changes_the_fingerprint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in _compiling.SOURCES:
-        shutil.copy(SOURCE / f"{other}.py", tmp_path)
-    monkeypatch.setattr(_compiling, "files", lambda package: tmp_path)
-    before = _compiling.fingerprint.__wrapped__()
-    assert before == _compiling.fingerprint()
+    for other in compiling.SOURCES:
+        shutil.copy(SOURCE / "kernels" / "compiled" / f"{other}.py", tmp_path)
+    monkeypatch.setattr(compiling, "files", lambda package: tmp_path)
+    before = compiling.fingerprint.__wrapped__()
+    assert before == compiling.fingerprint()
     with (tmp_path / f"{name}.py").open("a") as file:
         file.write("\n")
-    assert _compiling.fingerprint.__wrapped__() != before
+    assert compiling.fingerprint.__wrapped__() != before
 
 
 def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,8 +126,8 @@ def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_no_sources_are_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(_compiling, "files", lambda package: tmp_path)
-    monkeypatch.setattr(_compiling, "fingerprint", _compiling.fingerprint.__wrapped__)
+    monkeypatch.setattr(compiling, "files", lambda package: tmp_path)
+    monkeypatch.setattr(compiling, "fingerprint", compiling.fingerprint.__wrapped__)
     assert _twice()(2.0) == 4.0
 
 
@@ -142,7 +145,7 @@ def own_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def _twice() -> Any:
-    @_compiling.entry(error_model="numpy")
+    @compiling.entry(error_model="numpy")
     def twice(x: float) -> float:
         return 2 * x
 
@@ -180,7 +183,7 @@ class TestInterrupts:
         done = []
 
         def work() -> None:
-            with _compiling.interrupts_wait():
+            with compiling.interrupts_wait():
                 for number in range(3):
                     signal.raise_signal(signal.SIGINT)
                     done.append(number)
@@ -191,7 +194,7 @@ class TestInterrupts:
 
     def test_with_an_error(self) -> None:
         def fail() -> None:
-            with _compiling.interrupts_wait():
+            with compiling.interrupts_wait():
                 signal.raise_signal(signal.SIGINT)
                 raise RuntimeError("object not compiled")
 
@@ -200,7 +203,7 @@ class TestInterrupts:
 
     def test_in_another_thread_and_where_they_are_ignored(self) -> None:
         def enter() -> None:
-            with _compiling.interrupts_wait():
+            with compiling.interrupts_wait():
                 seen.append(signal.getsignal(signal.SIGINT))
 
         seen: list[Any] = []

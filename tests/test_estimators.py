@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 
 import ewnmf
-from ewnmf import losses, weights
+from ewnmf import losses, weightings
 
 CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
@@ -212,7 +212,7 @@ def test_nndsvd_zeros_do_not_lock() -> None:
 
 
 def test_objects_as_parameters(X: np.ndarray) -> None:
-    model = ewnmf.EWNMF(3, loss=losses.Alpha(0.3), weighting=weights.Entropy(0.2), **QUICK).fit(X)
+    model = ewnmf.EWNMF(3, loss=losses.Alpha(0.3), weighting=weightings.Entropy(0.2), **QUICK).fit(X)
     named = ewnmf.EWNMF(3, loss="alpha", alpha=0.3, gamma=0.2, **QUICK).fit(X)
     np.testing.assert_array_equal(model.components_, named.components_)
     assert model.gamma_ == 0.2

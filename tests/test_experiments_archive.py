@@ -9,11 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ewnmf.experiments import archive
-from ewnmf.experiments.archive import Export, committed, export, read
-from ewnmf.experiments.plan import TARGETS, planned
-from ewnmf.experiments.spec import Row
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution import archive
+from ewnmf.experiments.execution.archive import Export, committed, export, read
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.protocol.plan import TARGETS, planned
+from ewnmf.experiments.protocol.spec import Row
 
 SPECS = [
     *TARGETS["fig10"].specs(),

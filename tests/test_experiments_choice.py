@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ewnmf.experiments import choice, choice_page
-from ewnmf.experiments import render as rendering
-from ewnmf.experiments.cases import CASES
-from ewnmf.experiments.choice import chosen_gammas, judged, study
-from ewnmf.experiments.choice_figure import accuracy_against_gamma
-from ewnmf.experiments.render import render, report
-from ewnmf.experiments.statistics import experiment
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.pages import choice, choice_page
+from ewnmf.experiments.pages import render as rendering
+from ewnmf.experiments.pages.choice import chosen_gammas, judged, study
+from ewnmf.experiments.pages.choice_figure import accuracy_against_gamma
+from ewnmf.experiments.pages.render import render, report
+from ewnmf.experiments.pages.statistics import experiment
+from ewnmf.experiments.protocol.cases import CASES
 from tests.experiment_rows import row
 
 YALE = CASES[0]

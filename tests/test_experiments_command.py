@@ -18,13 +18,13 @@ pytest.importorskip("click")
 from ewnmf.cli import main
 from ewnmf.cli import progress as shown
 from ewnmf.cli import reproduce as command
-from ewnmf.experiments.archive import export, read
-from ewnmf.experiments.checking import chosen, compared
-from ewnmf.experiments.execute import execute
-from ewnmf.experiments.plan import TARGETS, planned
-from ewnmf.experiments.runner import Outcome
-from ewnmf.experiments.spec import Row, Spec
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.archive import export, read
+from ewnmf.experiments.execution.checking import chosen, compared
+from ewnmf.experiments.execution.execute import execute
+from ewnmf.experiments.execution.runner import Outcome
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.protocol.plan import TARGETS, planned
+from ewnmf.experiments.protocol.spec import Row, Spec
 
 SIGNALS = TARGETS["fig2"].specs()
 
@@ -49,9 +49,9 @@ def rendered(monkeypatch):
         asked.append((len(store.rows()), list(targets), folder))
         return [folder / "page.md"]
 
-    stub = ModuleType("ewnmf.experiments.render")
+    stub = ModuleType("ewnmf.experiments.pages.render")
     stub.render = render  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "ewnmf.experiments.render", stub)
+    monkeypatch.setitem(sys.modules, "ewnmf.experiments.pages.render", stub)
     return asked
 
 
@@ -290,7 +290,7 @@ INTERRUPTED = """
 import os, sys, threading, time
 from pathlib import Path
 from ewnmf.cli import main
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.store import Store
 
 number, out = int(sys.argv[1]), Path(sys.argv[2])
 

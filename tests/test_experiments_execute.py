@@ -11,9 +11,10 @@ from scipy import sparse
 from threadpoolctl import threadpool_info
 
 from ewnmf import factorization, factorize
-from ewnmf import starts as starts_module
-from ewnmf.experiments import data, execute
-from ewnmf.experiments.spec import METHODS, Spec
+from ewnmf.experiments.execution import execute
+from ewnmf.experiments.protocol import data
+from ewnmf.experiments.protocol.spec import METHODS, Spec
+from ewnmf.fitting import starts as starts_module
 
 SIGNALS = Spec("signals", "ewnmf", 2, 0, gamma=0.1)
 FACES = Spec("yale", "nmf", 3, 0, max_iter=20)

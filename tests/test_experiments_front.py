@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ewnmf.experiments import front, front_tables, overview
-from ewnmf.experiments.cartoons import SIDE, cartoon_faces
-from ewnmf.experiments.coverage import CLAIM_TARGETS, Coverage, coverage_table, overall, standing
-from ewnmf.experiments.diagram import Lane, method_diagram
-from ewnmf.experiments.execute import execute
-from ewnmf.experiments.material import Material
-from ewnmf.experiments.paper import CLAIMS
-from ewnmf.experiments.plan import TARGETS, planned
-from ewnmf.experiments.runner import _row
-from ewnmf.experiments.spec import Row
-from ewnmf.experiments.statistics import MAIN, experiment, results
-from ewnmf.experiments.store import Store
-from ewnmf.experiments.verdicts import Verdict
-from ewnmf.experiments.workers import Finished
-from ewnmf.plots import VERMILION
+from ewnmf.experiments.execution.execute import execute
+from ewnmf.experiments.execution.runner import _row
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.execution.workers import Finished
+from ewnmf.experiments.pages import front, front_tables, overview
+from ewnmf.experiments.pages.coverage import CLAIM_TARGETS, Coverage, coverage_table, overall, standing
+from ewnmf.experiments.pages.diagram import Lane, method_diagram
+from ewnmf.experiments.pages.material import Material
+from ewnmf.experiments.pages.statistics import MAIN, experiment, results
+from ewnmf.experiments.pages.verdicts import Verdict
+from ewnmf.experiments.protocol.cartoons import SIDE, cartoon_faces
+from ewnmf.experiments.protocol.paper import CLAIMS
+from ewnmf.experiments.protocol.plan import TARGETS, planned
+from ewnmf.experiments.protocol.spec import Row
+from ewnmf.plots.figures import VERMILION
 from tests.experiment_rows import row
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ewnmf.experiments import cost
-from ewnmf.experiments.cases import CASES, TEXTS_BY_SIZE, gamma_grid
-from ewnmf.experiments.cost import Estimator
-from ewnmf.experiments.data import class_sizes, drawn_categories
-from ewnmf.experiments.plan import GAMMAS, TARGETS, Limits, planned
-from ewnmf.experiments.spec import METHODS
+from ewnmf.experiments.execution import cost
+from ewnmf.experiments.execution.cost import Estimator
+from ewnmf.experiments.protocol.cases import CASES, TEXTS_BY_SIZE, gamma_grid
+from ewnmf.experiments.protocol.data import class_sizes, drawn_categories
+from ewnmf.experiments.protocol.plan import GAMMAS, TARGETS, Limits, planned
+from ewnmf.experiments.protocol.spec import METHODS
 
 EVERYTHING = planned(["all"])
 SUBSETS = {"fig5": "yale", "fig6": "umist", "fig7": "caltech101", "fig8": "gtfd", "fig9": "tdt2"}

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ewnmf.experiments import render as rendering
-from ewnmf.experiments.front import CHAPTERS
-from ewnmf.experiments.paper import CLAIMS, GAMMAS
-from ewnmf.experiments.plan import TARGETS
-from ewnmf.experiments.render import render
-from ewnmf.experiments.sections import SECTIONS
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.pages import render as rendering
+from ewnmf.experiments.pages.front import CHAPTERS
+from ewnmf.experiments.pages.render import render
+from ewnmf.experiments.pages.sections import SECTIONS
+from ewnmf.experiments.protocol.paper import CLAIMS, GAMMAS
+from ewnmf.experiments.protocol.plan import TARGETS
 from tests.experiment_rows import row
 
 OTHERS = ("onmf-codes", "onmf-components", "semi-nmf", "convex-nmf")

@@ -7,8 +7,8 @@ import pytest
 from matplotlib.colors import to_hex
 from numpy.testing import assert_allclose, assert_array_equal
 
-from ewnmf.experiments import figures, pictures
-from ewnmf.experiments.statistics import MAIN, PROTOCOLS, experiment, results
+from ewnmf.experiments.pages import figures, pictures
+from ewnmf.experiments.pages.statistics import MAIN, PROTOCOLS, experiment, results
 from tests.experiment_rows import row
 
 

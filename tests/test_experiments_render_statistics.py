@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ewnmf.experiments.paper import GAMMAS
-from ewnmf.experiments.plan import PLAIN
-from ewnmf.experiments.statistics import compare, experiment, gap_of, results, spread
+from ewnmf.experiments.pages.statistics import compare, experiment, gap_of, results, spread
+from ewnmf.experiments.protocol.paper import GAMMAS
+from ewnmf.experiments.protocol.plan import PLAIN
 from tests.experiment_rows import row
 
 VIEW = "raw_1"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from ewnmf.experiments.differences import explanations
-from ewnmf.experiments.paper import CLAIMS, GAMMAS, PRINTED
-from ewnmf.experiments.statistics import experiment
-from ewnmf.experiments.tables import all_views
-from ewnmf.experiments.verdicts import Seen, verdicts
+from ewnmf.experiments.pages.differences import explanations
+from ewnmf.experiments.pages.statistics import experiment
+from ewnmf.experiments.pages.tables import all_views
+from ewnmf.experiments.pages.verdicts import Seen, verdicts
+from ewnmf.experiments.protocol.paper import CLAIMS, GAMMAS, PRINTED
 from tests.experiment_rows import row
 
 NOTHING = Seen({}, {})

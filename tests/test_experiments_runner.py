@@ -11,10 +11,10 @@ import sys
 
 import pytest
 
-from ewnmf.experiments import workers
-from ewnmf.experiments.runner import missing, run
-from ewnmf.experiments.spec import METHODS, Row, Spec
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution import workers
+from ewnmf.experiments.execution.runner import missing, run
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.protocol.spec import METHODS, Row, Spec
 
 KEPT = ("history", "components", "codes", "data")
 SPECS = [
@@ -86,8 +86,8 @@ def test_two_processes_make_the_same_rows(undisturbed, tmp_path):
 
 DOOMED = """
 import os, signal, sys, threading
-from ewnmf.experiments.runner import run
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.runner import run
+from ewnmf.experiments.execution.store import Store
 from tests.test_experiments_runner import SPECS, Diary
 
 path, jobs, rows, delay = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ewnmf.experiments.spec import AUTO_RULE, Spec
+from ewnmf.experiments.protocol.spec import AUTO_RULE, Spec
 
 YALE = Spec("yale", "ewnmf", 15, 0, gamma=0.1)
 

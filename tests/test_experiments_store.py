@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ewnmf.experiments.spec import Row, Spec
-from ewnmf.experiments.store import _SCHEMA, SCHEMA_VERSION, Store
+from ewnmf.experiments.execution.store import _SCHEMA, SCHEMA_VERSION, Store
+from ewnmf.experiments.protocol.spec import Row, Spec
 
 SPEC = Spec("yale", "ewnmf", 15, 0, gamma=0.1, keep=("history", "damaged"))
 ARRAYS = {"history": np.array([1 / 3, 1e-300, np.inf]), "damaged": np.eye(3, dtype=bool)[:, ::-1]}
@@ -154,7 +154,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(path):
 
 
 def test_a_store_that_is_held_is_a_sentence(path, monkeypatch):
-    monkeypatch.setattr("ewnmf.experiments.store._WAIT_SECONDS", 0.0)
+    monkeypatch.setattr("ewnmf.experiments.execution.store._WAIT_SECONDS", 0.0)
     with Store.open(path) as store, Store.open(path) as second:
         second._connection.execute("BEGIN IMMEDIATE")
         with pytest.raises(OSError, match="another process holds it; wait for that one to end"):
@@ -202,7 +202,7 @@ def test_rows_are_on_the_disk_when_add_returns(path):
     code = f"""
 import os, signal
 import numpy as np
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.store import Store
 from tests.test_experiments_store import ARRAYS, SPEC, replace, row_of
 store = Store.open({str(path)!r})
 for seed in range(5):

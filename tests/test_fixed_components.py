@@ -14,8 +14,8 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, models
-from ewnmf._fused import kernel_for
-from ewnmf.kernels import Kernel
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
 from tests.problems import DEFINED, ORDERS, WEIGHTINGS, Case, Instance, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
@@ -69,7 +69,7 @@ def test_fixed_components_do_not_move_by_a_bit_and_excess_never_rises(case: Case
     if isinstance(case.model, models.NMF) and data.draw(st.booleans()):
         options["solver"] = "accelerated"
     seen: list[Any] = []
-    with patch("ewnmf.solver.kernel_for", data.draw(st.sampled_from([kernel_for, Kernel]))):
+    with patch("ewnmf.solvers.loop.kernel_for", data.draw(st.sampled_from([kernel_for, Kernel]))):
         answer = run(case, instance, callbacks=[lambda at: seen.append((at.excess, at.components.copy()))], **options)
     for components in (answer.components, *(components for _, components in seen)):
         np.testing.assert_array_equal(components[: len(fixed)], fixed)

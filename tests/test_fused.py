@@ -14,19 +14,24 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import ewnmf
-from ewnmf import losses, models, weights
-from ewnmf._fused import FusedKernel, kernel_for
-from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel
+from ewnmf import losses, models, weightings
+from ewnmf.kernels.compiled.fused import FusedKernel
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.rule import Block
 from ewnmf.problem import Problem
-from ewnmf.updates.rule import Block
+from ewnmf.storage.dense import Dense
 
 numba = pytest.importorskip("numba")
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler()]
 LOSSES += [losses.Alpha(alpha) for alpha in (-2.0, 0.0, 1e-9, 0.03, 0.3, 0.5, 1 - 1e-9, 1.0, 2.0, 4.0)]
-WEIGHTINGS = [weights.Uniform(), weights.Fixed(), *(weights.Entropy(g) for g in (1e-8, 1e-3, 0.1, 10.0, 1e8, np.inf))]
+WEIGHTINGS = [
+    weightings.Uniform(),
+    weightings.Fixed(),
+    *(weightings.Entropy(g) for g in (1e-8, 1e-3, 0.1, 10.0, 1e8, np.inf)),
+]
 MODELS = [models.NMF(), models.Orthogonal("hard")]
 
 
@@ -65,7 +70,7 @@ def _problem(rng: np.random.Generator, m: int, n: int, dtype: Any, positive: boo
 )
 def test_passes_agree_with_the_reference(
     loss: losses.Loss,
-    weighting: weights.Weighting,
+    weighting: weightings.Weighting,
     model: models.Model,
     m: int,
     n: int,
@@ -87,7 +92,7 @@ def test_passes_agree_with_the_reference(
     for name in ("J", "E", "loss"):
         mine, theirs = getattr(seen, name), getattr(expected, name)
         np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * np.abs(theirs).max())
-    if single and isinstance(weighting, weights.Entropy) and weighting.gamma < 0.1:
+    if single and isinstance(weighting, weightings.Entropy) and weighting.gamma < 0.1:
         return
     _near(seen.terms.A, expected.terms.A, tolerance)
     if fused.rule.needs_pulls:
@@ -147,7 +152,7 @@ def test_products_of_all_the_data_do_not_depend_on_its_layout(
 def test_vector_mathematics(dtype: Any) -> None:
     from numba import njit
 
-    from ewnmf import _vector_math as vm
+    from ewnmf.kernels.compiled import vector_math as vm
 
     options: dict[str, Any] = {"fastmath": vm.SAFE, "error_model": "numpy"}
     exp, expm1, log_ratio, one = vm.exp, vm.expm1, vm.log_ratio, dtype(1)
@@ -194,7 +199,7 @@ def test_extreme_gammas(loss: losses.Loss, gap: bool, dtype: Any) -> None:
         np.testing.assert_allclose(answer.weights().sum(axis=1), 1, rtol=1e-6 if single else 1e-14)
         if gamma > 1:
             assert answer.excess == pytest.approx(plain.excess, rel=1e-4 if single else 1e-11)
-        problem = Problem(loss, models.NMF(), weights.Entropy(gamma))
+        problem = Problem(loss, models.NMF(), weightings.Entropy(gamma))
         block = Block(np.nan_to_num(X.T), np.asfortranarray(~np.isnan(X.T), dtype) if gap else None)
         basis, H = (answer.components.T,), answer.codes.T
         theirs, mine = (kernel.see(block, H, basis, problem.weighting) for kernel in _pair(problem, Dense(block.X)))
@@ -220,7 +225,7 @@ def test_own_losses_run_on_the_reference() -> None:
         name = "own"
 
     X = np.random.default_rng(0).random((20, 9))
-    problem = Problem(Own(), models.NMF(), weights.Entropy(0.1))
+    problem = Problem(Own(), models.NMF(), weightings.Entropy(0.1))
     data = Dense(X.T)
     with pytest.warns(RuntimeWarning, match="is not one of ewnmf's own"):
         kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
@@ -230,10 +235,10 @@ def test_own_losses_run_on_the_reference() -> None:
 
 
 def test_a_kernel_can_be_given_another_problem() -> None:
-    problem = Problem(losses.Euclidean(), models.NMF(), weights.Entropy(0.1))
+    problem = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(0.1))
     data = Dense(np.ones((3, 2)))
     kernel = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
-    other = replace(kernel, problem=problem.at(weights.Entropy(1.0)))
+    other = replace(kernel, problem=problem.at(weightings.Entropy(1.0)))
     assert isinstance(kernel, FusedKernel)
     assert isinstance(other, FusedKernel)
     assert other.scratch is kernel.scratch

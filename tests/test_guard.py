@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from ewnmf import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF, load
-from ewnmf.guard import NEGLIGIBLE, WIDENED
+from ewnmf.fitting.guard import NEGLIGIBLE, WIDENED
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 

@@ -16,9 +16,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import ewnmf
-from ewnmf import holdout, losses
-from ewnmf.holdout import SHARE, hold_out, sampled, trimmed_mean
-from ewnmf.points import Points
+from ewnmf import losses
+from ewnmf.choosing import holdout
+from ewnmf.choosing.holdout import SHARE, hold_out, sampled, trimmed_mean
+from ewnmf.fitting.points import Points
 
 KEY = b"a key"
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 30, "random_state": 0}

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import ewnmf
-from ewnmf import losses, weights
+from ewnmf import losses, weightings
+from ewnmf.estimators.loading import load_with_note
+from ewnmf.estimators.saving import write_estimator
 from ewnmf.io import archive, read_archive, source, write_archive
-from ewnmf.loading import load_with_note
-from ewnmf.persistence import write_estimator
 
 CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
 X = np.random.default_rng(0).random((9, 5)) + 0.1
@@ -36,12 +36,12 @@ def fitted(cls: Any = ewnmf.EWNMF, **parameters: Any) -> Any:
 def estimators(draw: Any) -> Any:
     """Any class with any loss and weighting that go together."""
     cls = draw(st.sampled_from(CLASSES))
-    weighting = draw(st.sampled_from(["none", "fixed", "entropy", weights.Entropy(0.5)]))
+    weighting = draw(st.sampled_from(["none", "fixed", "entropy", weightings.Entropy(0.5)]))
     loss = "euclidean" if cls is ewnmf.SemiNMF else draw(st.sampled_from(LOSSES))
     own: dict[str, Any] = {}
     if cls is ewnmf.ONMF:
         own = {"of": draw(st.sampled_from(["codes", "components"])), "mu": draw(st.floats(0, 3))}
-    if not isinstance(weighting, weights.Weighting):
+    if not isinstance(weighting, weightings.Weighting):
         own["gamma"] = draw(st.sampled_from(["auto", 0.3, float("inf"), np.float64(0.7)]))
     return cls(
         draw(st.sampled_from([2, np.int64(3)])),

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from ewnmf.losses import Alpha, Euclidean, KullbackLeibler, Loss, RankOne
+from ewnmf.losses.alpha import Alpha
+from ewnmf.losses.base import Loss, RankOne
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.losses.kullback_leibler import KullbackLeibler
 
 Array = NDArray[np.float64]
 EPS = float(np.finfo(np.float64).eps)

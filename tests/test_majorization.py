@@ -15,13 +15,18 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from ewnmf._fused import kernel_for
-from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel
-from ewnmf.losses import Euclidean, KullbackLeibler, Loss
-from ewnmf.models import NMF, Model, Orthogonal
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.losses.base import Loss
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.losses.kullback_leibler import KullbackLeibler
+from ewnmf.models.base import Model
+from ewnmf.models.nmf import NMF
+from ewnmf.models.orthogonal import Orthogonal
 from ewnmf.problem import Problem
-from ewnmf.weights import Entropy, Fixed
+from ewnmf.storage.dense import Dense
+from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.fixed import Fixed
 from tests.problems import LOSSES
 
 Array = NDArray[np.float64]

@@ -13,7 +13,7 @@ from scipy import sparse
 
 import ewnmf
 from ewnmf import losses, models
-from ewnmf.solver import solve
+from ewnmf.solvers.loop import solve
 from tests.problems import ORDERS, Case, Instance, cases, excesses, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ewnmf
-from ewnmf import registry
+from ewnmf.estimators import registry
 from ewnmf.io import read_archive
 from ewnmf.io.archive import VERSION
 from tests.model_files import CODES, FOLDER, NEW, SINGLE, WEIGHTS, X, grid, special, weights, write_set
@@ -97,7 +97,7 @@ def test_names_of_objects_stay(folder):
 def test_a_file_does_not_depend_on_what_a_module_imports(folder, monkeypatch):
     file = unpacked(1, folder) / "EWNMF-entropy-euclidean.ewnmf"
     assert "choosing.Entropy" in set(objects(read_archive(file)[0]))
-    for module in ("choosing", "ranks", "models"):
+    for module in ("choosing.gamma", "choosing.rank", "models"):
         for name in ("Entropy", "Problem", "Facts"):
             monkeypatch.delattr(sys.modules[f"ewnmf.{module}"], name, raising=False)
     loads_and_encodes(file)

@@ -10,8 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 from ewnmf import Factorization, factorize
-from ewnmf.losses import Alpha, KullbackLeibler, Loss
-from ewnmf.models import Orthogonal
+from ewnmf.losses.alpha import Alpha
+from ewnmf.losses.base import Loss
+from ewnmf.losses.kullback_leibler import KullbackLeibler
+from ewnmf.models.orthogonal import Orthogonal
 from tests.problems import DEFINED, ORDERS, Case, Instance, excesses
 
 Array = NDArray[Any]

@@ -12,11 +12,16 @@ import pytest
 from scipy import sparse
 
 import ewnmf
-from ewnmf import _fused, losses, models
-from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel
+from ewnmf import losses, models
+from ewnmf.kernels import select
+from ewnmf.kernels.compiled import fused
+from ewnmf.kernels.reference import Kernel
 from ewnmf.problem import Problem
-from ewnmf.weights import Entropy, Fixed, Uniform, Weighed, Weighting
+from ewnmf.storage.dense import Dense
+from ewnmf.weightings.base import Weighed, Weighting
+from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.fixed import Fixed
+from ewnmf.weightings.uniform import Uniform
 
 ignored = pytest.mark.filterwarnings("ignore:.* is not one of ewnmf's own:RuntimeWarning")
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
@@ -78,10 +83,10 @@ def X() -> np.ndarray:
 
 @pytest.fixture(autouse=True)
 def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_fused, "_warned", set())
+    monkeypatch.setattr(select, "_warned", set())
 
 
-@pytest.mark.skipif(not _fused._numba_works(), reason="without Numba there is another warning")
+@pytest.mark.skipif(not select._numba_works(), reason="without Numba there is another warning")
 @pytest.mark.parametrize(
     ("options", "name"),
     [({"weighting": Welsch(0.1)}, r"weighting=Welsch\(g=0.1\)"), ({"loss": Nine(), "gamma": 1.0}, r"loss=Nine\(\)")],
@@ -162,13 +167,13 @@ def test_no_compiled_kernel_takes_them(X: np.ndarray) -> None:
     for problem in (known.at(Doubled(0.1)), known.at(Welsch(0.1)), replace(known, loss=Nine())):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            assert type(_fused.kernel_for(problem, rule, data.tiny)) is Kernel
+            assert type(select.kernel_for(problem, rule, data.tiny)) is Kernel
         with pytest.raises(TypeError, match="has no compiled form"):
-            _fused.FusedKernel(problem, rule, data.tiny)
+            fused.FusedKernel(problem, rule, data.tiny)
     for weighting in (Uniform(), Fixed(), Entropy(0.1)):
         assert known.at(weighting).is_known
     with pytest.raises(TypeError, match=r"loss=Nine\(\) has no compiled form"):
-        _fused._compiled(Nine())
+        fused._compiled(Nine())
 
 
 class Unknown(NamedTuple):
@@ -177,12 +182,11 @@ class Unknown(NamedTuple):
     alpha: float
 
 
-@pytest.mark.skipif(not _fused._numba_works(), reason="nothing is compiled")
+@pytest.mark.skipif(not select._numba_works(), reason="nothing is compiled")
 def test_no_compiled_dispatch_falls_through() -> None:
     from numba import errors, njit
 
-    from ewnmf import _rows as rows
-    from ewnmf import _sweeps as sweeps
+    from ewnmf.kernels.compiled import rows, sweeps
 
     losses_of_row, pull_row, again = rows.losses_of_row, rows.pull_row, rows.pull_row_again
     factor, penalised, weights_row = sweeps._factor, sweeps._penalised_factor, sweeps._weights_row

@@ -58,7 +58,7 @@ def test_equations_point_to_code(name: str) -> None:
 
 def test_equations_point_to_tests() -> None:
     text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(tests/\w+\.py)`", text))
+    named = set(re.findall(r"`(tests/[\w/]+\.py)`", text))
     assert named
     assert all((ROOT / path).exists() for path in named)
 

@@ -14,12 +14,13 @@ from sklearn.decomposition import NMF as Theirs
 from sklearn.decomposition import non_negative_factorization
 
 import ewnmf
-from ewnmf import losses, models, weights
-from ewnmf._fused import FusedKernel, kernel_for
-from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel
+from ewnmf import losses, models, weightings
+from ewnmf.kernels.compiled.fused import FusedKernel
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.rule import Block
 from ewnmf.problem import Problem
-from ewnmf.updates.rule import Block
+from ewnmf.storage.dense import Dense
 from tests.problems import ORDERS, WEIGHTINGS, Case, Instance, recipes, run
 
 few = settings(max_examples=settings().max_examples // 2)
@@ -97,7 +98,7 @@ def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str
     options: dict[str, Any] = {"order": data.draw(st.sampled_from(ORDERS)), "max_iter": 20}
     if data.draw(st.booleans()):
         options["solver"] = "accelerated"
-    with patch("ewnmf.solver.kernel_for", kernel):
+    with patch("ewnmf.solvers.loop.kernel_for", kernel):
         answer = run(case, instance, sample_weight=s, feature_weight=np.ones(m) * 2, callbacks=[seen.append], **options)
     E = np.array([at.excess for at in seen])
     exact = 6 * (16 * np.finfo(float).eps) ** 2 * np.sum(np.abs(instance.X) ** case.degree)
@@ -124,7 +125,9 @@ def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str
     assert answer.loss == pytest.approx(fit.loss, rel=1e-9, abs=exact)
 
 
-@pytest.mark.parametrize("weighting", [weights.Fixed(), weights.Entropy(0.1), weights.Entropy(np.inf)], ids=repr)
+@pytest.mark.parametrize(
+    "weighting", [weightings.Fixed(), weightings.Entropy(0.1), weightings.Entropy(np.inf)], ids=repr
+)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 def test_compiled_sweeps_and_encoder_are_the_reference(loss: Any, weighting: Any) -> None:
     pytest.importorskip("numba")
@@ -162,7 +165,7 @@ def test_compiled_steps_are_the_reference_where_powers_end(alpha: float) -> None
     W = np.asfortranarray(np.where(np.arange(9) < 4, 1e-58, 1.0)[:, None] * (rng.random((9, 3)) + 0.1))
     loss, data = losses.Alpha(alpha), Dense(X)
     for model in (models.NMF(), models.NMF(0.05, 0.1, 1.0)):
-        problem = Problem(loss, model, weights.Uniform())
+        problem = Problem(loss, model, weightings.Uniform())
         fused = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
         both = (fused, Kernel(problem, fused.rule, fused.tiny))
         one, other = (kernel.sweep_codes_first(Block(X), H, (W,), None, problem.weighting) for kernel in both)
@@ -188,7 +191,7 @@ def test_whole_runs_with_gaps_and_weights_are_those_of_the_reference(
         **({"gamma": 0.05} if weighting == "entropy" else {}),
     }
     compiled = ewnmf.factorize(X, 4, **options)
-    with patch("ewnmf.solver.kernel_for", Kernel):
+    with patch("ewnmf.solvers.loop.kernel_for", Kernel):
         reference = ewnmf.factorize(X, 4, **options)
     np.testing.assert_allclose(compiled.components, reference.components, rtol=1e-9)
     np.testing.assert_allclose(compiled.codes, reference.codes, rtol=1e-9)
@@ -248,7 +251,7 @@ def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled:
         rng.uniform(0.1, 1, shape).astype(dtype) for shape in ((12, 9), (12, 9), (12, 3), (3, 9))
     )
     options: dict[str, Any] = {"loss": "kullback-leibler", "model": models.NMF(0.1, 0.2, 0.3), "max_iter": 5}
-    with patch("ewnmf._fused._numba_works", lambda: compiled):
+    with patch("ewnmf.kernels.select._numba_works", lambda: compiled):
         usual, other = (
             ewnmf.factorize(X, 3, weighting="fixed", weights=w, codes=codes, components=components, **options)
             for w in (P, P * P.dtype.type(c))
@@ -268,7 +271,7 @@ def test_codes_that_only_a_ridge_acts_on_go_to_0(dtype: str, order: str, compile
     options: dict[str, Any] = {"loss": "kullback-leibler", "model": models.NMF(0.1, 0.1, 0.0), "weighting": "entropy"}
     options |= {"gamma": 1e-60, "order": order, "max_iter": 3, "tol": 0}
     options |= {"codes": rng.random((5, 2)).astype(dtype), "components": rng.random((2, 13)).astype(dtype)}
-    with patch("ewnmf._fused._numba_works", lambda: compiled):
+    with patch("ewnmf.kernels.select._numba_works", lambda: compiled):
         dense, sparse = (ewnmf.factorize(data, 2, **options) for data in (X, csr_array(X)))
     for fit in (dense, sparse):
         assert max(fit.codes.max(), fit.components.max(), fit.excess) < 1e-25

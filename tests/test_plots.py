@@ -13,7 +13,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
 
-from ewnmf import EWNMF, RankPath, factorize, plots
+from ewnmf import EWNMF, RankPath, factorize
+from ewnmf.plots import figures as plots
 
 N, HEIGHT, WIDTH = 3, 2, 4
 PIXELS = HEIGHT * WIDTH

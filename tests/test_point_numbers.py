@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from ewnmf import init
-from ewnmf.init import point_numbers
+from ewnmf.fitting import init
+from ewnmf.fitting.init import point_numbers
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 17)) * (RNG.random((300, 17)) < 0.5)

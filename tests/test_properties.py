@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ewnmf import Factorization
-from ewnmf._fused import kernel_for
-from ewnmf.kernels import Kernel
-from ewnmf.models import Orthogonal
-from ewnmf.solver import Iteration, solve
-from ewnmf.weights import Entropy
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.solvers.loop import Iteration, solve
+from ewnmf.weightings.entropy import Entropy
 from tests.problems import MONOTONE, ORDERS, Case, Instance, Recipe, cases, excesses, recipes, run, same
 
 orders = st.sampled_from(ORDERS)
@@ -44,7 +44,7 @@ def exact_fit(case: Case, X: NDArray[np.float64]) -> float:
 @given(kernel=st.sampled_from([kernel_for, Kernel]), data=st.data())
 def test_excess_never_rises(case: Case, kernel: Any, data: Any) -> None:
     instance = Instance.of(case, data.draw(recipes()))
-    with patch("ewnmf.solver.kernel_for", kernel):
+    with patch("ewnmf.solvers.loop.kernel_for", kernel):
         E = excesses(case, instance, order=data.draw(orders), max_iter=30)
     assert np.all(np.diff(E) <= 1e-12 * E[0] + exact_fit(case, instance.X))
 

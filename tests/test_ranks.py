@@ -13,10 +13,12 @@ from scipy import sparse
 from sklearn.base import clone
 
 import ewnmf
-from ewnmf import RankPath, holdout, ranks, select_rank
-from ewnmf.points import Points
-from ewnmf.ranks import search, usual_candidates
-from ewnmf.solver import Interrupted
+from ewnmf import RankPath, select_rank
+from ewnmf.choosing import holdout
+from ewnmf.choosing import rank as ranks
+from ewnmf.choosing.rank import search, usual_candidates
+from ewnmf.fitting.points import Points
+from ewnmf.solvers.loop import Interrupted
 
 SHORT: dict[str, Any] = {"max_iter": 60, "random_state": 0}
 

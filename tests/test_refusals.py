@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 import ewnmf
-from ewnmf import losses, models, weights
+from ewnmf import losses, models, weightings
 from ewnmf.problem import Problem
 
 X = np.random.default_rng(0).random((8, 6)) + 0.1
@@ -104,12 +104,12 @@ PARAMETERS = [
     ({"alpha": np.inf, "loss": "alpha"}, ValueError, r"alpha=inf must be a finite number"),
     ({"weighting": "entropic"}, ValueError, r"weighting='entropic' is not known.*Did you mean 'entropy'\?"),
     ({"gamma": 0}, ValueError, r"gamma=0 puts all the weight"),
-    ({"weighting": weights.Entropy(0)}, ValueError, r"gamma=0 puts all the weight"),
+    ({"weighting": weightings.Entropy(0)}, ValueError, r"gamma=0 puts all the weight"),
     ({"gamma": -1.0}, ValueError, r"gamma=-1.0 must be a positive number, 'auto'"),
     ({"gamma": np.nan}, ValueError, r"gamma=nan must be a positive number, 'auto'"),
     ({"gamma": "Auto"}, ValueError, r"gamma='Auto' must be a positive number, 'auto'"),
     ({"gamma": None}, TypeError, r"gamma=None must be a positive number, 'auto'"),
-    ({"gamma": 1.0, "weighting": weights.Entropy(2.0)}, ValueError, r"contradicts"),
+    ({"gamma": 1.0, "weighting": weightings.Entropy(2.0)}, ValueError, r"contradicts"),
     ({"init": "randm"}, ValueError, r"init='randm' is not known.*Did you mean 'random'\?"),
     ({"init": "custom"}, ValueError, r"init='custom' needs both start factors"),
     ({"init": "nndsvd", "n_components": 7}, ValueError, r"init='nndsvd' needs n_components=7 to be at most"),
@@ -140,9 +140,9 @@ def test_bad_model_parameters() -> None:
     with pytest.raises(TypeError, match=r"model=3 must be one of"):
         ewnmf.factorize(X, 2, model=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"gamma=-1 must be a number of at least 0"):
-        weights.Entropy(-1)
+        weightings.Entropy(-1)
     with pytest.raises(TypeError, match=r"gamma='a' must be a number"):
-        weights.Entropy("a")  # type: ignore[arg-type]
+        weightings.Entropy("a")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"init='nndsvd' needs nonnegative data"):
         ewnmf.SemiNMF(2, init="nndsvd").fit(X - 0.5)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ewnmf.experiments.archive import committed, read
-from ewnmf.experiments.plan import TARGETS
-from ewnmf.experiments.render import report
+from ewnmf.experiments.execution.archive import committed, read
+from ewnmf.experiments.pages.render import report
+from ewnmf.experiments.protocol.plan import TARGETS
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

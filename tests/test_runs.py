@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ewnmf
-from ewnmf.solver import Interrupted, Iteration
-from ewnmf.threads import count_workers, single_threaded_blas
+from ewnmf.solvers.loop import Interrupted, Iteration
+from ewnmf.storage.threads import count_workers, single_threaded_blas
 
 RNG = np.random.default_rng(2)
 X = RNG.random((40, 4)) @ RNG.random((4, 16)) + 0.05 * RNG.random((40, 16))
@@ -62,7 +62,7 @@ class TestStopReasons:
         np.testing.assert_array_equal(state.codes, ewnmf.factorize(X, 3, gamma=0.1, rng=0, max_iter=6).codes)
 
     def test_interrupted_before_anything_was_done(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ewnmf.solver._Run.start_sums", _raise_interrupt)
+        monkeypatch.setattr("ewnmf.solvers.loop._Run.start_sums", _raise_interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             ewnmf.factorize(X, 3, rng=0)
         assert not isinstance(caught.value, Interrupted)
@@ -87,7 +87,7 @@ def _ctrl_c_at(number: int) -> Any:
 
 def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
     model = ewnmf.EWNMF(3, gamma=0.1, random_state=0, verbose=1)
-    monkeypatch.setattr("ewnmf._factorizer.Progress", lambda label: _ctrl_c_at(8))
+    monkeypatch.setattr("ewnmf.estimators.base.Progress", lambda label: _ctrl_c_at(8))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)
     assert model.stop_reason_ == "interrupted"

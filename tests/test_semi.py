@@ -10,8 +10,8 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.gamma import rounding
-from ewnmf.updates.semi import _corrections, within_reach
+from ewnmf.models.semi import _corrections, within_reach
+from ewnmf.solvers.tuning import rounding
 
 WIDE = np.random.default_rng(0).normal(size=(10, 25))
 
@@ -109,7 +109,7 @@ def test_firm_and_singular_systems_are_solved_alike() -> None:
     expected = np.linalg.solve(S + rho[:, None, None] * np.eye(4), b[:, :, None])[:, :, 0]
     np.testing.assert_allclose(_corrections(S, b, 1e-6), expected, rtol=1e-11)
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("ewnmf.updates.semi._FIRM", np.inf)
+        patched.setattr("ewnmf.models.semi._FIRM", np.inf)
         np.testing.assert_allclose(_corrections(S, b, 1e-6), expected, rtol=1e-11)
 
 

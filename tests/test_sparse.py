@@ -9,9 +9,9 @@ import pytest
 from scipy import sparse
 
 import ewnmf
-from ewnmf import losses, models, weights
-from ewnmf.blocks import Sparse, storage
+from ewnmf import losses, models, weightings
 from ewnmf.problem import Problem
+from ewnmf.storage.sparse import Sparse, storage
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_zero_columns_of_a_fixed_component_are_kept(X: np.ndarray) -> None:
 
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
     data = storage(sparse.csr_array(X).T)
-    problem = Problem(losses.Euclidean(), models.NMF(), weights.Entropy(1.0))
+    problem = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(1.0))
     heard, rows = data.loud(problem, np.zeros(data.X.shape[0], dtype=bool))
     assert isinstance(data, Sparse)
     assert rows is not None

@@ -14,16 +14,24 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import ewnmf
-from ewnmf._fused import FusedStoredKernel
-from ewnmf.blocks import Dense, Sparse, Stored, storage
-from ewnmf.kernels import Kernel
-from ewnmf.losses import Alpha, Euclidean, KullbackLeibler, Loss
-from ewnmf.models import NMF, Convex, Model, Orthogonal, Semi
+from ewnmf.kernels.compiled.fused import FusedStoredKernel
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.stored import LowRank, StoredKernel
+from ewnmf.losses.alpha import Alpha
+from ewnmf.losses.base import Loss
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.losses.kullback_leibler import KullbackLeibler
+from ewnmf.models.base import Model
+from ewnmf.models.convex import Convex
+from ewnmf.models.nmf import NMF
+from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.models.rule import Block, Factors, product
+from ewnmf.models.semi import Semi
 from ewnmf.problem import Problem
-from ewnmf.solver import solve
-from ewnmf.stored import LowRank, StoredKernel
-from ewnmf.updates.rule import Block, Factors, product
-from ewnmf.weights import Uniform
+from ewnmf.solvers.loop import solve
+from ewnmf.storage.dense import Dense
+from ewnmf.storage.sparse import Sparse, Stored, storage
+from ewnmf.weightings.uniform import Uniform
 
 LOSSES: list[Loss] = [Euclidean(), KullbackLeibler(), Alpha(0.05), Alpha(0.3), Alpha(0.5), Alpha(1.0), Alpha(2.5)]
 FEW = [*LOSSES[:2], Alpha(0.3)]
@@ -62,7 +70,7 @@ def started(model: Model, X: np.ndarray, K: int = 3) -> dict[str, Any]:
 
 def running(kernel: str) -> Any:
     """Runs use compiled passes, or the NumPy reference."""
-    return patch("ewnmf._fused._numba_works", lambda: kernel == "compiled")
+    return patch("ewnmf.kernels.select._numba_works", lambda: kernel == "compiled")
 
 
 @pytest.fixture
@@ -206,7 +214,7 @@ def test_threads_and_layouts_give_the_same_bits(model: Model, loss: Loss) -> Non
     )
     untidy.data[::2], untidy.data[1::2] = 0.25 * thin.data, 0.75 * thin.data
     options: Any = {"loss": loss, "model": model, "weighting": "none", "max_iter": 6, **started(model, X)}
-    with patch("ewnmf.blocks._BLOCK_STORED", 20):
+    with patch("ewnmf.storage.sparse._BLOCK_STORED", 20):
         one, *others = (
             ewnmf.factorize(data, 3, n_jobs=n, **options)
             for data, n in ((thin, 1), (thin, 2), (thin, 4), (thin.tocsc(), 1), (sparse.csr_matrix(X), 1))

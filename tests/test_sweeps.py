@@ -9,30 +9,35 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from ewnmf import losses, models, weights
-from ewnmf._fused import FusedKernel, kernel_for
-from ewnmf.blocks import Dense
-from ewnmf.kernels import Kernel, Swept
+from ewnmf import losses, models, weightings
+from ewnmf.kernels.compiled.fused import FusedKernel
+from ewnmf.kernels.reference import Kernel, Swept
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.nmf import Multiplicative
+from ewnmf.models.rule import Block
 from ewnmf.problem import Problem
-from ewnmf.updates.multiplicative import Multiplicative
-from ewnmf.updates.rule import Block
+from ewnmf.storage.dense import Dense
 
 numba = pytest.importorskip("numba")
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), *(losses.Alpha(a) for a in (-1.0, 0.0, 0.02, 0.3, 2.0))]
-WEIGHTINGS = [weights.Uniform(), weights.Fixed(), *(weights.Entropy(g) for g in (1e-3, 0.1, 10.0, 1e8, np.inf))]
+WEIGHTINGS = [
+    weightings.Uniform(),
+    weightings.Fixed(),
+    *(weightings.Entropy(g) for g in (1e-3, 0.1, 10.0, 1e8, np.inf)),
+]
 
 
 class Made:
     """A block with factors, and both kernels for a problem on it."""
 
     def __init__(
-        self, loss: losses.Loss, weighting: weights.Weighting, shape: tuple[int, int, int], **kind: Any
+        self, loss: losses.Loss, weighting: weightings.Weighting, shape: tuple[int, int, int], **kind: Any
     ) -> None:
         n, m, K = shape
         # There weights amplify the rounding of single precision beyond any tolerance.
-        assume(not (kind["single"] and isinstance(weighting, weights.Entropy) and weighting.gamma < 0.1))
+        assume(not (kind["single"] and isinstance(weighting, weightings.Entropy) and weighting.gamma < 0.1))
         rng, dtype = np.random.default_rng(kind["seed"]), np.float32 if kind["single"] else np.float64
         X = rng.random((m, n)) * np.exp(rng.normal(size=(m, n)))
         if not loss.needs_positive:
@@ -127,7 +132,7 @@ def test_encode(**kind: Any) -> None:
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 11), (64, 20, 1000), (33, 50, 1024), (8, 300, 700)])
 def test_products(shape: tuple[int, int, int], dtype: Any) -> None:
-    from ewnmf import _blas
+    from ewnmf.kernels.compiled import blas as _blas
 
     b, K, m = shape
     rng, gemm = np.random.default_rng(1), _blas.gemm_address(np.dtype(dtype))

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import ewnmf
-from ewnmf.tables import numeric_table
+from ewnmf.fitting.frames import numeric_table
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")

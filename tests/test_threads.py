@@ -19,8 +19,9 @@ import sklearn.cluster  # noqa: F401  (brings OpenMP)
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 import ewnmf
-from ewnmf import choosing, neighbours
-from ewnmf.threads import count_workers, single_threaded_blas
+from ewnmf.choosing import gamma as choosing
+from ewnmf.choosing import neighbours
+from ewnmf.storage.threads import count_workers, single_threaded_blas
 
 RNG = np.random.default_rng(2)
 X = RNG.random((40, 4)) @ RNG.random((4, 16)) + 0.05 * RNG.random((40, 16))
@@ -50,7 +51,7 @@ def test_only_one_module_limits_threads() -> None:
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             if any(name.partition(".")[0] == "threadpoolctl" for name in names):
                 importing.add(path.relative_to(source).as_posix())
-    assert importing == {"threads.py"}
+    assert importing == {"storage/threads.py"}
 
 
 def test_overlapping_default_fits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import ewnmf
-from ewnmf import losses, weights
-from ewnmf._fused import _numba_works
+from ewnmf import losses
+from ewnmf.kernels.select import _numba_works
+from ewnmf.weightings import entropy
 from tests.torture import running
 from tests.torture.__main__ import main
 from tests.torture.data import DENSE, KINDS, SPARSE, lay_out, matrix
@@ -25,7 +26,7 @@ SEED, EACH = 12, 30
 
 
 def by_reference() -> Any:
-    return patch("ewnmf._fused._numba_works", lambda: False)
+    return patch("ewnmf.kernels.select._numba_works", lambda: False)
 
 
 @pytest.mark.parametrize("part", range(5))
@@ -64,13 +65,13 @@ def test_an_ordinary_problem_holds(name: str, way: str) -> None:
 
 
 def test_weights_that_do_not_sum_to_one_are_found() -> None:
-    whole = weights._softmax
+    whole = entropy._softmax
 
     def short(*arguments: Any) -> Any:
         T, E = whole(*arguments)
         return T * (1 - 1e-12), E
 
-    with by_reference(), patch("ewnmf.weights._softmax", short):
+    with by_reference(), patch("ewnmf.weightings.entropy._softmax", short):
         assert verdict("factorize", ordinary()) == "violated"
 
 
@@ -91,8 +92,8 @@ def test_a_step_that_is_too_long_is_found() -> None:
 def test_a_floor_that_knows_no_unit_is_found() -> None:
     with (
         by_reference(),
-        patch("ewnmf.unit._USUAL", 2.0**1000),
-        patch("ewnmf.updates.multiplicative.multiply", lambda F, ratio, _: np.maximum(F * ratio, 1e-9)),
+        patch("ewnmf.fitting.unit._USUAL", 2.0**1000),
+        patch("ewnmf.models.nmf.multiply", lambda F, ratio, _: np.maximum(F * ratio, 1e-9)),
     ):
         assert verdict("units", ordinary().scaled(2.0**-50)) == "violated"
 

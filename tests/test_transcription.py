@@ -11,10 +11,10 @@ import pytest
 
 import ewnmf
 from ewnmf import losses, models
-from ewnmf.blocks import Dense
+from ewnmf.models.rule import Factors
 from ewnmf.problem import Problem
-from ewnmf.solver import solve
-from ewnmf.updates.rule import Factors
+from ewnmf.solvers.loop import solve
+from ewnmf.storage.dense import Dense
 from tests.transcription import run
 
 M, N, K = 7, 6, 3

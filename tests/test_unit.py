@@ -14,11 +14,13 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import models
-from ewnmf.losses import Alpha, Loss
-from ewnmf.points import Points
+from ewnmf.fitting.points import Points
+from ewnmf.fitting.unit import Unit
+from ewnmf.losses.alpha import Alpha
+from ewnmf.losses.base import Loss
 from ewnmf.problem import Problem
-from ewnmf.unit import Unit
-from ewnmf.weights import Entropy, Weighting
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.entropy import Entropy
 
 Array = NDArray[Any]
 ALPHA3 = {"loss": "alpha", "alpha": 3.0}
@@ -133,7 +135,7 @@ def test_penalties_are_meant_for_the_data_as_it_is(model: Any, monkeypatch: pyte
     start = {"W": rng.random((12, 3)) + 0.1, "H": 1000 * rng.random((3, 8)) + 100}
     model.set_params(max_iter=6, tol=0, init="custom", n_jobs=1)
     one = clone(model).fit(1000 * DATA, **start)
-    monkeypatch.setattr("ewnmf.unit._USUAL", 2.0)
+    monkeypatch.setattr("ewnmf.fitting.unit._USUAL", 2.0)
     other = clone(model).fit(1000 * DATA, **start)
     assert (one._facts.unit, other._facts.unit) == (1, 2.0**-13)
     np.testing.assert_allclose(other.components_, one.components_, rtol=1e-12)

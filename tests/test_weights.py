@@ -12,7 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ewnmf.weights import Entropy, Fixed, Uniform, Weighting
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.fixed import Fixed
+from ewnmf.weightings.uniform import Uniform
 
 Array = NDArray[np.float64]
 

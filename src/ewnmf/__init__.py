@@ -6,14 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ewnmf import datasets, losses, metrics, models, plots, weights
-    from ewnmf.choosing import GammaPath
-    from ewnmf.estimators import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF
+    from ewnmf import datasets, losses, metrics, models, weightings
+    from ewnmf.choosing.gamma import GammaPath
+    from ewnmf.choosing.rank import RankPath
+    from ewnmf.estimators.convex import ConvexNMF
+    from ewnmf.estimators.gamma_search import gamma_path
+    from ewnmf.estimators.loading import load
+    from ewnmf.estimators.nmf import EWNMF, NMF
+    from ewnmf.estimators.orthogonal import ONMF
+    from ewnmf.estimators.rank_search import select_rank
+    from ewnmf.estimators.semi import SemiNMF
     from ewnmf.factorization import Factorization, factorize
-    from ewnmf.loading import load
-    from ewnmf.paths import gamma_path
-    from ewnmf.ranks import RankPath
-    from ewnmf.selection import select_rank
+    from ewnmf.plots import figures as plots
 
 __version__ = "0.1.0.dev0"
 
@@ -36,7 +40,7 @@ __all__ = [
     "models",
     "plots",
     "select_rank",
-    "weights",
+    "weightings",
 ]
 
 _HOMES = {
@@ -46,14 +50,14 @@ _HOMES = {
     "ConvexNMF": "estimators",
     "SemiNMF": "estimators",
     "Factorization": "factorization",
-    "GammaPath": "choosing",
+    "GammaPath": "choosing.gamma",
     "factorize": "factorization",
-    "gamma_path": "paths",
-    "load": "loading",
-    "RankPath": "ranks",
-    "select_rank": "selection",
+    "gamma_path": "estimators.gamma_search",
+    "load": "estimators.loading",
+    "RankPath": "choosing.rank",
+    "select_rank": "estimators.rank_search",
 }
-_MODULES = ("datasets", "losses", "metrics", "models", "plots", "weights")
+_MODULES = ("datasets", "losses", "metrics", "models", "plots", "weightings")
 
 
 def __getattr__(name: str) -> Any:

@@ -18,21 +18,21 @@ from textwrap import fill
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize
 
-from ewnmf import __version__, plots
+from ewnmf import __version__
+from ewnmf._types import Array
 from ewnmf.datasets import make_mixed_signals, occlude
 from ewnmf.factorization import Factorization, factorize
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
+from ewnmf.plots import figures as plots
 
 __all__ = ["main"]
 
-Array = NDArray[Any]
 Runs = dict[str, list[float]]
 Gaps = dict[str, dict[str, float]]
 

@@ -10,23 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
-from ewnmf import checks
-from ewnmf.choosing import GammaPath, settle
-from ewnmf.encoding import weights_of
-from ewnmf.losses import Loss
-from ewnmf.models import Model
-from ewnmf.points import Points, read_points
+from ewnmf._types import Array
+from ewnmf.choosing.gamma import GammaPath, settle
+from ewnmf.fitting import checks
+from ewnmf.fitting.frames import numeric_table
+from ewnmf.fitting.pipeline import Settings
+from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.request import check_gamma
+from ewnmf.fitting.starts import Starts, draw_start
+from ewnmf.fitting.unit import Unit, times
+from ewnmf.losses.base import Loss
+from ewnmf.models.base import Model
 from ewnmf.problem import Problem
-from ewnmf.running import Settings
-from ewnmf.solver import Callback, Interrupted, Solution
-from ewnmf.starts import Starts, draw_start
-from ewnmf.tables import numeric_table
-from ewnmf.unit import Unit, times
-from ewnmf.weights import Entropy, Weighting
+from ewnmf.solvers.encode import weights_of
+from ewnmf.solvers.loop import Callback, Interrupted, Solution
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Factorization", "factorize", "spread"]
-
-Array = NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +196,7 @@ def factorize(
     Factorization
         The factors and how the run went. On Ctrl-C a `KeyboardInterrupt` carries it as ``.solution``.
     """
-    wish = checks.check_gamma(gamma, weighting)
+    wish = check_gamma(gamma, weighting)
     problem = Problem.of(loss, model, weighting, gamma=wish.value)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
     floats = [np.float64, np.float32]

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ewnmf import losses, models, weights
-from ewnmf.updates.rule import Facts, Rule
+from ewnmf import losses, models, weightings
+from ewnmf.models.rule import Facts, Rule
 
 __all__ = ["Problem"]
 
-_KNOWN = (losses.Euclidean, losses.KullbackLeibler, losses.Alpha, weights.Uniform, weights.Fixed, weights.Entropy)
+_KNOWN = (
+    losses.Euclidean,
+    losses.KullbackLeibler,
+    losses.Alpha,
+    weightings.Uniform,
+    weightings.Fixed,
+    weightings.Entropy,
+)
 
 
 @dataclass(frozen=True)
@@ -18,7 +25,7 @@ class Problem:
 
     loss: losses.Loss
     model: models.Model
-    weighting: weights.Weighting
+    weighting: weightings.Weighting
 
     def __post_init__(self) -> None:
         self.model.check(self.loss, self.weighting)
@@ -28,15 +35,15 @@ class Problem:
         cls,
         loss: str | losses.Loss = "euclidean",
         model: str | models.Model = "nmf",
-        weighting: str | weights.Weighting = "none",
+        weighting: str | weightings.Weighting = "none",
         *,
         alpha: float = 0.5,
         gamma: float | None = None,
     ) -> Problem:
         """The problem of these names or objects."""
-        return cls(losses.resolve(loss, alpha), models.resolve(model), weights.resolve(weighting, gamma))
+        return cls(losses.resolve(loss, alpha), models.resolve(model), weightings.resolve(weighting, gamma))
 
-    def at(self, weighting: weights.Weighting) -> Problem:
+    def at(self, weighting: weightings.Weighting) -> Problem:
         """The same problem under another weighting."""
         return replace(self, weighting=weighting)
 

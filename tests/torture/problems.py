@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.models import Model
+from ewnmf.models.base import Model
 from tests.torture import tolerances
 from tests.torture.data import SPARSE, lay_out
 

@@ -166,13 +166,13 @@ def compiled(bench: Bench) -> None:
     if not _numba():
         raise Undecided
     bench.trial.answer  # noqa: B018
-    with patch("ewnmf._fused._numba_works", lambda: False):
+    with patch("ewnmf.kernels.select._numba_works", lambda: False):
         other = bench.trial.at()
     bench.trial.agrees_with(other)
 
 
 def _numba() -> bool:
-    from ewnmf._fused import _numba_works
+    from ewnmf.kernels.select import _numba_works
 
     return _numba_works()
 
@@ -248,7 +248,7 @@ def repetition(bench: Bench) -> None:
 
 def threads(bench: Bench) -> None:
     """The same bits for 1 and 2 threads, in blocks as small as they can be."""
-    with patch("ewnmf.blocks._BLOCK_ENTRIES", 1), patch("ewnmf.blocks._BLOCK_STORED", 1):
+    with patch("ewnmf.storage.dense._BLOCK_ENTRIES", 1), patch("ewnmf.storage.sparse._BLOCK_STORED", 1):
         trial = Trial(replace(bench.problem, max_iter=min(8, bench.problem.max_iter)), bench.way)
         same_bits(trial.answer, trial.at(n_jobs=2))
 

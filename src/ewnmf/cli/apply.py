@@ -11,19 +11,18 @@ from typing import Any, NamedTuple
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.cli.file_options import layout_options, output_options, to_layout
 from ewnmf.cli.report import Report, described, plain
 from ewnmf.datasets import scale_points, unscale_points
+from ewnmf.estimators.loading import load_with_note
+from ewnmf.estimators.saving import library_versions
 from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
 from ewnmf.io.source import check_memory
-from ewnmf.loading import load_with_note
-from ewnmf.persistence import library_versions
 
 __all__ = ["apply_model", "apply_options", "attribute_names", "filled_points"]
 
-Array = NDArray[Any]
 MODEL_FILE = "model.ewnmf"
 Apply = Callable[[Any, "Given"], Array]
 Columns = Callable[[Any, Table], tuple[str, ...]]

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ewnmf import estimators
-from ewnmf.parameters import Parameter, described
+from ewnmf.estimators.parameters import Parameter, described
 
 __all__ = ["MODELS", "build_estimator", "estimator_options"]
 

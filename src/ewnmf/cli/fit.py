@@ -10,21 +10,20 @@ from typing import Any
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.cli.estimator_options import build_estimator, estimator_options
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
 from ewnmf.cli.report import Report, described, plain
 from ewnmf.datasets import scale_points
+from ewnmf.estimators.saving import library_versions, write_estimator
 from ewnmf.io import RESULT_KINDS, Layout, Result, Table, atomic_folder, check_free, read_table, write_result
 from ewnmf.io.atomic import SUMMARY
 from ewnmf.io.source import check_memory
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
-from ewnmf.persistence import library_versions, write_estimator
 
 __all__ = ["fit"]
 
-Array = NDArray[Any]
 _LARGEST_SEED = 2**31
 _COPIES, _POINTS_AT_A_TIME, _BYTES_OF_A_NAME = 6, 32, 100
 

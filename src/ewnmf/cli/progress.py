@@ -11,8 +11,8 @@ from importlib.util import find_spec
 
 import click
 
-from ewnmf.experiments.runner import Watcher
-from ewnmf.experiments.spec import Spec
+from ewnmf.experiments.execution.runner import Watcher
+from ewnmf.experiments.protocol.spec import Spec
 
 __all__ = ["Forecast", "duration", "watching"]
 

@@ -14,15 +14,15 @@ import click
 from joblib import cpu_count
 
 from ewnmf.cli.progress import duration, watching
-from ewnmf.experiments import plan
-from ewnmf.experiments.archive import Source, committed, export, read
-from ewnmf.experiments.checking import chosen, compared
-from ewnmf.experiments.cost import Estimator
-from ewnmf.experiments.data import check_available
-from ewnmf.experiments.plan import Limits, planned
-from ewnmf.experiments.runner import Outcome, missing, run
-from ewnmf.experiments.spec import DATASETS, Spec
-from ewnmf.experiments.store import Store
+from ewnmf.experiments.execution.archive import Source, committed, export, read
+from ewnmf.experiments.execution.checking import chosen, compared
+from ewnmf.experiments.execution.cost import Estimator
+from ewnmf.experiments.execution.runner import Outcome, missing, run
+from ewnmf.experiments.execution.store import Store
+from ewnmf.experiments.protocol import plan
+from ewnmf.experiments.protocol.data import check_available
+from ewnmf.experiments.protocol.plan import Limits, planned
+from ewnmf.experiments.protocol.spec import DATASETS, Spec
 
 __all__ = ["reproduce"]
 
@@ -184,7 +184,7 @@ def _source(out: Path, finished: Path | None) -> Iterator[Source]:
 def _render(targets: Sequence[str], out: Path, finished: Path | None) -> int:
     """Draw the targets from the store."""
     _check_drawing()
-    from ewnmf.experiments.render import render
+    from ewnmf.experiments.pages.render import render
 
     with _source(out, finished) as source:
         written = render(source, targets, out)

@@ -13,9 +13,10 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import io as matlab
 from scipy import sparse
+
+from ewnmf._types import Array
 
 __all__ = [
     "convert_caltech101",
@@ -26,7 +27,6 @@ __all__ = [
     "import_pillow",
 ]
 
-Array = NDArray[Any]
 Arrays = dict[str, Array]
 
 SIDE = 32

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import Bunch
 
+from ewnmf._types import Array
 from ewnmf.datasets._convert import import_pillow
 from ewnmf.datasets._files import (
     arrays_sha256,
@@ -26,7 +26,6 @@ from ewnmf.datasets._sources import CALTECH101, GTFD, TDT2, UMIST, YALE, DataSou
 
 __all__ = ["fetch_caltech101", "fetch_gtfd", "fetch_tdt2", "fetch_umist", "fetch_yale"]
 
-Array = NDArray[Any]
 DataHome = str | os.PathLike[str] | None
 
 _LOGGER = logging.getLogger("ewnmf.datasets")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ewnmf._types import Array
 
 __all__ = [
     "arrays_sha256",
@@ -23,7 +24,6 @@ __all__ = [
     "scratch_folder",
 ]
 
-Array = NDArray[Any]
 ENVIRONMENT_VARIABLE = "EWNMF_DATA"
 
 

@@ -15,17 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.atomic import atomic_file
 from ewnmf.io.npy import read_array
 from ewnmf.io.source import Unreadable, check_memory
 
 __all__ = ["FORMAT", "VERSION", "read_archive", "write_archive"]
 
-Array = NDArray[Any]
 FORMAT, VERSION = "ewnmf model", 2
-"""Format 1 named objects by modules, format 2 by `ewnmf.registry`; both are read."""
+"""Format 1 named objects by modules, format 2 by `ewnmf.estimators.registry`; both are read."""
 _DOCUMENT, _HASHES = "model.json", "sha256.txt"
 
 

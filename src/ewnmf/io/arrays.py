@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ewnmf._types import Array
 from ewnmf.io.layout import Layout
 from ewnmf.io.npy import Announced, announced, read_array
 from ewnmf.io.source import Source, Unreadable, check_memory
@@ -20,7 +20,6 @@ from ewnmf.io.variables import choose, one_per_point
 
 __all__ = ["read_npy", "read_npz", "read_sparse", "real_numbers", "refuse_names"]
 
-Array = NDArray[Any]
 _SPARSE = {"format", "shape", "data"}
 _PART = "take a part of its rows"
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.formulas import unguarded
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable
@@ -15,7 +15,6 @@ from ewnmf.io.table import Table
 
 __all__ = ["NULLS", "Roles", "to_table"]
 
-Array = NDArray[Any]
 NULLS = ("", "NA", "N/A", "n/a", "NaN", "nan", "-nan", "NULL", "null", "None", "#N/A")
 """Cells of a text table that count as empty."""
 _INDEX = "__index_level_0__"

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable, check_memory, import_extra
 from ewnmf.io.table import Table
 
 __all__ = ["SUFFIXES", "read_images"]
 
-Array = NDArray[Any]
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """What Pillow may take a file for, whatever its name: it knows others that run programs (PostScript)."""

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ewnmf._types import Array
 from ewnmf.io.arrays import real_numbers, refuse_names
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable, check_memory
@@ -22,7 +22,6 @@ from ewnmf.io.table import Table
 
 __all__ = ["read_mtx"]
 
-Array = NDArray[Any]
 _LONGEST_LINE = 1 << 20
 _LARGEST_SIDE = 1 << 53
 """Up to here a number of double precision tells one place from the next."""

@@ -6,13 +6,12 @@ import math
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.source import Unreadable
 
 __all__ = ["Announced", "announced", "read_array"]
 
-Array = NDArray[Any]
 _PIECE = 1 << 20
 
 

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from ewnmf._types import Array
 from ewnmf.io.source import Unreadable, check_memory
 
 __all__ = ["check_sparse_memory", "sparse_from_parts"]
 
-Array = NDArray[Any]
 Shape = tuple[int, int]
 _BYTES_OF_AN_ENTRY = 48
 """Number and two indices, as they are in the file and once more while they are put in order."""

@@ -6,12 +6,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-__all__ = ["Table"]
+from ewnmf._types import Array
 
-Array = NDArray[Any]
+__all__ = ["Table"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.layout import Layout
 from ewnmf.io.source import Source, Unreadable
 
 __all__ = ["choose", "one_per_point"]
 
-Array = NDArray[Any]
 Shapes = Mapping[str, tuple[int, ...]]
 
 

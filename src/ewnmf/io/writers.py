@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ewnmf._types import Array
 from ewnmf.io.formulas import guarded
 from ewnmf.io.source import import_extra
 
 __all__ = ["RESULT_KINDS", "Result", "result_kind", "write_result"]
 
-Array = NDArray[Any]
 RESULT_KINDS = ("csv", "tsv", "parquet", "npy")
 _SUFFIXES = {".csv": "csv", ".txt": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet"}
 _SUFFIXES[".npy"] = "npy"

@@ -1,0 +1,1 @@
+"""Choices made without labels: gamma, and the number of components."""

@@ -1,0 +1,279 @@
+"""Choosing gamma without labels: fits along a path of gammas, judged by the neighbourhoods of the data."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ewnmf._types import Array, Float64
+from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
+from ewnmf.choosing.neighbours import Neighbourhoods, partitions
+from ewnmf.fitting.init import point_numbers
+from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.points import Points
+from ewnmf.fitting.request import GammaWish
+from ewnmf.models.rule import Factors
+from ewnmf.problem import Problem
+from ewnmf.solvers.loop import Interrupted, Solution
+from ewnmf.solvers.tuning import rounding
+from ewnmf.storage.threads import single_threaded_blas
+from ewnmf.weightings.entropy import Entropy
+
+__all__ = ["GammaPath", "settle"]
+
+
+RISE = 1.02
+"""Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
+LEAST_RISE = 0.01
+HALVINGS = (0, 2)
+"""Neighbourhoods are asked at plain NMF's mean loss, halved so many times."""
+LOST, LEAST_FALL = 0.5, 0.1
+"""Below this share of the best score, and lower by `LEAST_FALL`, smaller gammas are not tried."""
+WHOLE_POINTS, WHOLE_ENTRIES = 3000, 6_000_000
+"""Up to these sizes all points are fitted, above them a subsample."""
+FEWEST, MOST, PART = 300, 1000, 16
+"""Points of a subsample, one in so many between these; also the most points of a neighbour graph."""
+CROWD = 5
+"""Points for every group that is looked for."""
+NEEDED = 20
+"""Points that make neighbourhoods."""
+FALL = 0.95
+"""The loss of hidden entries, as a share of plain NMF's, below which it is clearly smaller."""
+HIDEABLE, VOTES = 4, 20
+"""Points and attributes, and hidden entries, that it takes to hide some."""
+KEY = b"choosing gamma"
+
+
+@dataclass(frozen=True, eq=False)
+class GammaPath:
+    """What was tried to choose gamma.
+
+    Attributes
+    ----------
+    relative : ndarray
+        The gammas that were fitted, in units of `scale`; infinite for plain NMF, which comes first.
+    gammas : ndarray
+        The same in the unit of the loss.
+    scores : ndarray
+        The score of each fit, the larger the better; NaN where there was nothing to compare.
+    chosen : int
+        Which of them was taken.
+    scale : float
+        The mean loss of an entry under plain NMF.
+    rule : {"neighbourhoods", "hidden entries", "exact fit", "self-tuned"}
+        What decided: scores by neighbourhoods; with too few points or a single component, minus the loss of entries
+        that were hidden; that plain NMF leaves no loss; or, where nothing can be hidden either, the rule of
+        ``gamma="self-tuned"``, whose gamma is then the only entry.
+    n_points : int
+        The points that were fitted, fewer than there are where the data is large.
+    """
+
+    relative: Float64
+    gammas: Float64
+    scores: Float64
+    chosen: int
+    scale: float
+    rule: str
+    n_points: int
+
+    @property
+    def gamma(self) -> float:
+        """The gamma that was taken."""
+        return float(self.gammas[self.chosen])
+
+    @classmethod
+    def single(cls, gamma: float, scale: float, rule: str, n_points: int) -> GammaPath:
+        """The path of a rule that tries nothing."""
+        relative = gamma / scale if scale > 0 else math.inf
+        return cls(np.array([relative]), np.array([gamma]), np.array([math.nan]), 0, scale, rule, n_points)
+
+
+def settle(
+    problem: Problem, points: Points, start: Factors, settings: Settings, wish: GammaWish, *, fixed: Array
+) -> Solution:
+    """The run at the gamma that `wish` asks for; without entropy weights, the run."""
+    if not isinstance(problem.weighting, Entropy) or wish.value is not None:
+        return run(problem, points, start, settings, fixed=fixed)
+    if wish.rule == "self-tuned":
+        return run(problem, points, start, settings, fixed=fixed, tune=True)
+    trials = _Trials.of(problem, points, start, replace(settings, callbacks=()), fixed)
+    plain = trials.at(math.inf)
+    scale = plain.loss / trials.points.data.mass
+    n = trials.points.X.shape[0]
+    if not _rounding(problem, trials.points, len(start.H)) < scale < math.inf:
+        path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
+    elif wish.times is not None:
+        return run(problem.at(Entropy(wish.times * scale)), points, start, settings, fixed=fixed)
+    else:
+        judge = _Neighbours.of(trials, scale) or _Hidden.of(trials)
+        if judge is None:
+            solution = run(problem, points, start, settings, fixed=fixed, tune=True)
+            found = solution.problem.weighting
+            assert isinstance(found, Entropy)
+            return solution._replace(path=GammaPath.single(found.gamma, scale, "self-tuned", n))
+        trials = judge.trials
+        path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, wish)
+    if trials.whole and not trials.masked and not settings.callbacks:
+        return best._replace(path=path)
+    return run(problem.at(Entropy(path.gamma)), points, start, settings, fixed=fixed)._replace(path=path)
+
+
+def _rounding(problem: Problem, points: Points, n_components: int) -> float:
+    data = points.data
+    return rounding(problem.loss, data.scale, data.X.dtype, n_components)
+
+
+def _walk(judge: _Judge, plain: Solution, scale: float, wish: GammaWish) -> tuple[GammaPath, Solution]:
+    """Fit and score gammas from large to small: the path, and the fit at the gamma that is chosen."""
+    gammas, scores, chosen, best = [math.inf], [judge.score(plain)], 0, plain
+    for gamma in wish.gammas or [factor * scale for factor in wish.relative]:
+        fit = judge.trials.at(gamma)
+        gammas.append(gamma)
+        scores.append(judge.score(fit))
+        if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]):
+            chosen, best = len(gammas) - 1, fit
+        if wish.gammas is None and judge.lost(scores[-1], scores[chosen]):
+            break
+    tried = np.array(gammas)
+    n = judge.trials.points.X.shape[0]
+    return GammaPath(tried / scale, tried, np.array(scores), chosen, scale, judge.rule, n), best
+
+
+@dataclass(frozen=True, eq=False)
+class _Trials:
+    """Fits of one problem from one start at several gammas."""
+
+    problem: Problem
+    points: Points
+    start: Factors
+    settings: Settings
+    fixed: Array
+    whole: bool
+    masked: bool = False
+
+    @classmethod
+    def of(cls, problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> _Trials:
+        """On all points, or on a subsample where there are many."""
+        n, m = points.X.shape
+        K = start.H.shape[0]
+        size = max(FEWEST, min(MOST, n // PART), CROWD * K)
+        if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
+            return cls(problem, points, start, settings, fixed, True)
+        rows, repeats = _distinct(points, size)
+        some = replace(points.take(rows), s=repeats)
+        U = None if start.U is None else start.U[rows]
+        part = start._replace(H=np.asfortranarray(start.H[:, rows]), U=U)
+        return cls(problem, some, part, settings, fixed, False)
+
+    def at(self, gamma: float) -> Solution:
+        """The fit at `gamma`."""
+        try:
+            return run(self.problem.at(Entropy(gamma)), self.points, self.start, self.settings, fixed=self.fixed)
+        except Interrupted as interrupt:
+            if self.whole:
+                raise
+            raise KeyboardInterrupt from interrupt
+
+
+def _distinct(points: Points, size: int) -> tuple[Array, Array]:
+    """At most `size` different points, each with the weight of its repetitions; which ones, their content decides."""
+    numbers = point_numbers(points.X, points.P, 1, KEY)
+    largest = abs(points.X).max(axis=1)
+    largest = largest.toarray() if issparse(largest) else largest
+    content = np.hstack([numbers, largest.reshape(-1, 1)])
+    _, first, which = np.unique(content, axis=0, return_index=True, return_inverse=True)
+    repeats = np.bincount(which, weights=points.s)[:size].astype(points.X.dtype)
+    return first[:size], repeats
+
+
+class _Judge(Protocol):
+    """Scores fits; larger is better."""
+
+    @property
+    def trials(self) -> _Trials: ...
+
+    @property
+    def rule(self) -> str: ...
+
+    def score(self, fit: Solution) -> float: ...
+
+    def clear(self, score: float, plain: float) -> bool:
+        """Whether a score is reason enough to leave plain NMF."""
+
+    def lost(self, score: float, best: float) -> bool:
+        """Whether smaller gammas need no try."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """Scores by the neighbourhoods of some of the points."""
+
+    trials: _Trials
+    rows: Array
+    graphs: tuple[Neighbourhoods, ...]
+    rule: ClassVar[str] = "neighbourhoods"
+
+    @classmethod
+    def of(cls, trials: _Trials, scale: float) -> _Neighbours | None:
+        """None where there are too few points or components for groups of neighbours."""
+        points, loss = trials.points, trials.problem.loss
+        rows, _ = _distinct(points, MOST)
+        count = min(trials.start.H.shape[0], rows.size // CROWD)
+        if count < 2 or rows.size < NEEDED:
+            return None
+        some = points.take(rows)
+        with single_threaded_blas(openmp=True):
+            graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.settings.n_jobs)
+            return cls(trials, rows, tuple(graphs))
+
+    def score(self, fit: Solution) -> float:
+        """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""
+        codes, components = fit.factors.H.T[self.rows], fit.factors.W.T
+        with single_threaded_blas(openmp=True):
+            groups = partitions(codes, components, self.graphs[0].count)
+            return float(np.mean([graph.smooth_share(labels) for graph in self.graphs for labels in groups]))
+
+    def clear(self, score: float, plain: float) -> bool:
+        return score > max(RISE * plain, plain + LEAST_RISE)
+
+    def lost(self, score: float, best: float) -> bool:
+        return score < min(LOST * best, best - LEAST_FALL)
+
+
+@dataclass(frozen=True, eq=False)
+class _Hidden:
+    """Scores by the prediction of entries that the fits do not see: minus their trimmed mean loss."""
+
+    trials: _Trials
+    hidden: Array
+    X: Array
+    rule: ClassVar[str] = "hidden entries"
+
+    @classmethod
+    def of(cls, trials: _Trials) -> _Hidden | None:
+        """None where nothing can be hidden: sparse data, a model that takes no weights, or few points or attributes."""
+        points, problem = trials.points, trials.problem
+        if issparse(points.X) or points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
+            return None
+        hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
+        if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
+            return None
+        seen = points.hiding(hidden, positive=problem.loss.needs_positive)
+        return cls(replace(trials, points=seen, masked=True), hidden, points.X)
+
+    def score(self, fit: Solution) -> float:
+        """Minus the trimmed mean loss of the hidden entries."""
+        factors, loss, points = fit.factors, self.trials.problem.loss, self.trials.points
+        losses, nonzero = losses_at(self.hidden, self.X, factors.H.T, factors.W.T, loss, points.data.tiny)
+        s = None if points.s is None else np.repeat(points.s, self.hidden.sum(axis=1))
+        return -trimmed_mean(losses, nonzero, s)
+
+    def clear(self, score: float, plain: float) -> bool:
+        return score > FALL * plain
+
+    def lost(self, score: float, best: float) -> bool:
+        return False

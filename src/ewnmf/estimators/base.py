@@ -1,0 +1,324 @@
+"""How all estimators learn: parameters, validation, restarts, what is kept."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import validate_data
+
+from ewnmf._types import Array
+from ewnmf.choosing.gamma import settle
+from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
+from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
+from ewnmf.estimators.fitted import FLOATS, Encoder
+from ewnmf.estimators.progress import Progress
+from ewnmf.factorization import spread
+from ewnmf.fitting import checks
+from ewnmf.fitting.frames import numeric_table
+from ewnmf.fitting.guard import bounds_of, scaled_bounds
+from ewnmf.fitting.init import INITS
+from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.request import GammaWish, check_gamma
+from ewnmf.fitting.starts import Starts, start_by_point
+from ewnmf.fitting.unit import Unit, times
+from ewnmf.losses.base import Loss
+from ewnmf.models.base import Model
+from ewnmf.naming import unknown_name
+from ewnmf.problem import Problem
+from ewnmf.solvers.loop import Interrupted, Iteration, Solution
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.entropy import Entropy
+
+__all__ = ["Factorizer"]
+
+
+class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
+    """What all estimators share; a subclass says which model it fits."""
+
+    rank_path_: RankPath
+
+    def __init__(
+        self,
+        n_components: int | str | None = "auto",
+        *,
+        loss: str | Loss = "euclidean",
+        alpha: float = 0.5,
+        weighting: str | Weighting = "none",
+        gamma: float | str = "auto",
+        feature_weight: Any = None,
+        fixed_components: Any = None,
+        init: str = "random",
+        n_init: int = 1,
+        solver: str = "mu",
+        order: str = "auto",
+        tol: float = 1e-5,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.loss = loss
+        self.alpha = alpha
+        self.weighting = weighting
+        self.gamma = gamma
+        self.feature_weight = feature_weight
+        self.fixed_components = fixed_components
+        self.init = init
+        self.n_init = n_init
+        self.solver = solver
+        self.order = order
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _model(self) -> Model:
+        raise NotImplementedError
+
+    def _problem(self) -> tuple[Problem, GammaWish]:
+        """The problem of the parameters, and what is asked of gamma."""
+        wish = check_gamma(self.gamma, self.weighting)
+        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=wish.value), wish
+
+    def _settings(self) -> Settings:
+        progress = [Progress(label=type(self).__name__)] if self.verbose else []
+        order = self._model().order if self.order == "auto" else self.order
+        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        W: Any = None,
+        H: Any = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        mask: Any = None,
+    ) -> Self:
+        """Learn the components of ``X`` (n x m).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value.
+        y : ignored
+            For scikit-learn's conventions.
+        W : array-like of shape (n_samples, n_components), optional
+            Codes to start from, with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), optional
+            Components to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        self._fit(X, Starts(codes=W, components=H), weights=weights, sample_weight=sample_weight, mask=mask)
+        return self
+
+    def fit_transform(
+        self,
+        X: Any,
+        y: Any = None,
+        W: Any = None,
+        H: Any = None,
+        weights: Any = None,
+        sample_weight: Any = None,
+        mask: Any = None,
+    ) -> Array:
+        """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The codes.
+        """
+        fitted = self.fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
+        return fitted._transform(fitted._read(X, weights=weights, mask=mask))
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def _fit(self, X: Any, starts: Starts, grid: GammaWish | None = None, **weighed: Any) -> None:
+        problem, wish = self._problem()
+        wish = wish if grid is None else grid
+        settings = self._settings()
+        n_init = checks.check_count("n_init", self.n_init)
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
+        self._choose_rank(points, problem, wish)
+        starts, n_components = self._checked_starts(starts, problem, X)
+        fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
+        counted = points.take(points.counted)
+        points.warn("the codes of the mean point", "components of 0", stacklevel=5)
+        unit = Unit.of(problem, counted)
+        problem, wish, counted = unit.problem, unit.wish(wish), counted.times(unit.value)
+        starts, fixed = starts.take(points.counted).times(unit.value), times(fixed, unit.value)
+        self._learn_facts(counted, problem)
+        tasks = FitTasks(self, X, n_init, settings.max_iter)
+        random = check_random_state(self.random_state)
+        best: Solution | None = None
+        self.gamma_path_: Any = None
+        try:
+            for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
+                rng = np.random.default_rng(seed)
+                start = start_by_point(problem, counted, n_components, self.init, starts, rng)
+                watching = tasks.start(self._attributes_at)
+                watched = replace(settings, callbacks=unit.watching([*settings.callbacks, *watching]))
+                if best is None:
+                    solution = settle(problem, counted, start, watched, wish, fixed=fixed)
+                    self.gamma_path_ = unit.back(solution).path
+                else:
+                    solution = run(problem, counted, start, watched, fixed=fixed)
+                tasks.end_start()
+                problem = solution.problem
+                if best is None or solution.excess < best.excess:
+                    best = solution
+        except Interrupted as interrupt:
+            kept = interrupt.solution if best is None or interrupt.solution.excess < best.excess else best
+            interrupt.solution = unit.back(interrupt.solution)
+            self._keep(kept, unit, counted, points.counted)
+            raise
+        assert best is not None
+        self._keep(best, unit, counted, points.counted)
+        tasks.end({})
+        self._warn(best)
+
+    def _choose_rank(self, points: Points, problem: Problem, wish: GammaWish) -> None:
+        """Set `rank_path_` where the number of components is to be chosen, and only there."""
+        if hasattr(self, "rank_path_"):
+            del self.rank_path_
+        if isinstance(self.n_components, str) and self.n_components == "cv":
+            self.rank_path_ = search(self._trials(points, problem, wish))
+
+    def _trials(self, points: Points, problem: Problem, wish: GammaWish, **options: Any) -> Trials:
+        if problem.model.refuses_hidden() is not None:
+            raise ValueError(
+                f"n_components='cv' and select_rank hide entries from the fit, which {type(self).__name__} (model="
+                f"{problem.model.name!r}) cannot do; search n_components with GridSearchCV, whose score hides them "
+                "from transform alone, or use NMF or SemiNMF."
+            )
+        if self.init == "custom":
+            raise ValueError(
+                "init='custom' has the n_components of its start factors, so that there is nothing to choose; use "
+                "another init, or give n_components."
+            )
+        counted = points.take(points.counted)
+        unit = Unit.of(problem, counted)
+        return Trials.of(
+            unit.problem,
+            counted.times(unit.value),
+            int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
+            settings=self._settings(),
+            wish=unit.wish(wish),
+            init=self.init,
+            n_init=checks.check_count("n_init", self.n_init),
+            fixed=self.fixed_components,
+            **options,
+        )
+
+    def _rank_path(self, X: Any, candidates: Any, repeats: int, share: float, **weighed: Any) -> RankPath:
+        """The path of `ewnmf.select_rank`."""
+        problem, wish = self._problem()
+        options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
+        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
+        trials = self._trials(points, problem, wish, **options)
+        if candidates is None:
+            return search(trials)
+        found = check_candidates(candidates, trials.limit)
+        return trials.settled(found).path(found)
+
+    def _learn_facts(self, points: Points, problem: Problem) -> None:
+        """Keep what the codes of new points need to know of the data, in the unit of the fit."""
+        data = points.data
+        self._facts = replace(data.facts(problem), gram=None)
+        self._tiny = data.tiny
+        self._bounds = None
+        self._mean_point = times(points.mean(positive=problem.loss.needs_positive), 1 / points.unit)
+        given = checks.check_vector("feature_weight", self.feature_weight, points.X.shape[1], points.X.dtype)
+        self._feature_weight = None if given is None else given.copy()
+
+    def _checked_starts(self, starts: Starts, problem: Problem, X: Array) -> tuple[Starts, int]:
+        given = [start for start in (starts.codes, starts.components, starts.combinations) if start is not None]
+        if self.init == "custom" and len(given) < 2:
+            raise ValueError(
+                "init='custom' needs both start factors in fit: W=codes and "
+                f"{'U=combinations' if problem.model.has_combinations else 'H=components'}."
+            )
+        if self.init != "custom" and given:
+            raise ValueError(f"start factors were given, but init={self.init!r}; use init='custom' to start from them.")
+        if self.init not in (*INITS, "custom"):
+            raise unknown_name("init", self.init, [*INITS, "custom"])
+        codes = None if starts.codes is None else np.asarray(starts.codes)
+        asked = self.rank_path_.chosen if hasattr(self, "rank_path_") else self.n_components
+        n_components = checks.check_n_components(asked, X.shape[1], codes)
+        return starts.checked(problem, X, n_components), n_components
+
+    def _attributes_at(self, report: Iteration) -> dict[str, Any]:
+        """What makes a fitted estimator of the state at an iteration."""
+        problem = self._problem()[0]
+        if type(problem.weighting) is Entropy and report.gamma is not None:
+            problem = problem.at(Entropy(report.gamma))
+        return {
+            "components_": np.array(report.components, order="C"),
+            "n_components_": report.components.shape[0],
+            "n_iter_": report.number,
+            "gamma_": report.gamma,
+            "_fitted_problem": problem,
+        }
+
+    def _keep(self, solution: Solution, unit: Unit, points: Points, counted: Array) -> None:
+        """Set the fitted attributes; the solution is that of `points` in this unit, the points that count."""
+        bounds = bounds_of(solution.problem, points.data, solution.factors)
+        self._bounds = None if bounds is None else scaled_bounds(bounds, 1 / unit.value)
+        solution = unit.back(solution)
+        factors, problem = solution.factors, solution.problem
+        self._fitted_problem = problem
+        self.components_ = np.ascontiguousarray(factors.W.T)
+        self.n_components_ = self.components_.shape[0]
+        if factors.U is not None:
+            self.combinations_ = spread(factors.U, counted)
+        self.gamma_ = problem.weighting.gamma if isinstance(problem.weighting, Entropy) else None
+        self.n_iter_ = solution.n_iter
+        self.objective_ = solution.history[-1]
+        self.loss_curve_ = np.array(solution.history)
+        self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
+        self.stop_reason_ = solution.reason
+
+    def _warn(self, solution: Solution) -> None:
+        if solution.reason == "max_iter" and self.tol > 0:
+            warnings.warn(
+                f"{type(self).__name__} reached max_iter={self.max_iter} before the relative decrease of the objective "
+                f"fell to tol={self.tol}; raise max_iter or tol, or set tol=0 to run a fixed number of iterations.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = not self._may_be_negative()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._may_be_missing()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def _may_be_negative(self) -> bool:
+        return False
+
+    def _may_be_missing(self) -> bool:
+        return True

@@ -1,0 +1,232 @@
+"""What all fitted estimators do with points: codes, weights, reconstruction, score, a file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from ewnmf._types import Array
+from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
+from ewnmf.estimators.saving import write_estimator
+from ewnmf.factorization import spread
+from ewnmf.fitting.frames import numeric_table
+from ewnmf.fitting.guard import scaled_bounds
+from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.unit import times
+from ewnmf.models.rule import Facts
+from ewnmf.problem import Problem
+from ewnmf.solvers.encode import encode, weights_of
+
+__all__ = ["FLOATS", "Encoder"]
+
+FLOATS = [np.float64, np.float32]
+
+
+class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """A fitted model; `fit` of a subclass sets the attributes."""
+
+    components_: Array
+    n_components_: int
+    max_iter: int
+    tol: float
+    n_jobs: int | None
+    _fitted_problem: Problem
+    _facts: Facts
+    _tiny: float
+    _mean_point: Array
+    _feature_weight: Array | None
+    _bounds: Array | None
+
+    def _read(self, X: Any, **weighed: Any) -> Points:
+        """New points under the fitted model."""
+        check_is_fitted(self, "components_")
+        X = validate_data(
+            self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
+        )
+        X = X.astype(self.components_.dtype, copy=False)
+        weighed |= {"feature_weight": self._feature_weight, "unit": self._facts.unit}
+        return read_points(X, self._fitted_problem, type(self).__name__, **weighed)
+
+    def _codes(self, points: Points) -> Array:
+        """Codes (n x K) of points that are seen.
+
+        Complete ones are encoded as if no other were not, and so are those of the signs that `fit` has seen.
+        """
+        whole, strange = points.complete, self._strange(points)
+        for these in (whole, strange):
+            if these.any() and not these.all():
+                codes = np.empty((these.size, self.n_components_), self.components_.dtype)
+                for rows in (these, ~these):
+                    codes[rows] = self._codes(points.take(rows))
+                return codes
+        unit = self._facts.unit
+        data = (points.without_priors() if whole.all() else points).times(unit).data
+        return encode(
+            self._fitted_problem.times(unit),
+            times(self.components_.T, unit),
+            replace(data, s=None),
+            replace(self._facts, priors=data.P is not None, signed=self._facts.signed or bool(strange.all())),
+            tiny=self._tiny,
+            max_iter=self.max_iter,
+            tol=self.tol,
+            n_jobs=self.n_jobs,
+        ).T
+
+    def _strange(self, points: Points) -> Array:
+        """Which points need a rule for both signs where the data of `fit` had one for its own."""
+        own = self._fitted_problem.model.has_combinations and not self._facts.signed
+        return points.negative if own else np.zeros(points.X.shape[0], dtype=bool)
+
+    def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
+        """Codes of the points for the learned components, every point on its own.
+
+        A point without any observed entry gets the codes of the mean point of `fit`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points, NaN is a missing value; which others are there, and in which order, changes nothing.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_components)
+            The codes.
+        """
+        points = self._read(X, weights=weights, mask=mask)
+        points.warn("the codes of the mean point", "", stacklevel=4)
+        return self._transform(points)
+
+    def _transform(self, points: Points) -> Array:
+        seen = points.seen
+        if seen.all():
+            return self._codes(points)
+        codes = np.empty((seen.size, self.n_components_), self.components_.dtype)
+        f = self._feature_weight
+        mean = Points(self._mean_point[None], None if f is None else f[None])
+        codes[~seen] = self._codes(mean)
+        if seen.any():
+            codes[seen] = self._codes(points.take(seen))
+        return codes
+
+    def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
+        """The weight of every entry (n x m) under the codes of `transform`, 0 where it is missing.
+
+        The share of an entry in its point: rows sum to one with ``weighting="entropy"`` (Eq. (18)) and with ``"none"``,
+        where what was observed has equal shares (times `feature_weight`), as at an infinite gamma; but for points
+        without an observed entry. ``"fixed"`` gives the weights handed in, times `feature_weight`.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points, NaN is a missing value.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The weights.
+        """
+        points = self._read(X, weights=weights, mask=mask)
+        seen = points.take(points.seen)
+        unit = self._facts.unit
+        problem, W, data = self._fitted_problem.times(unit), times(self.components_.T, unit), seen.times(unit).data
+        H = self._codes(seen).T if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
+        return spread(weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T, points.seen)
+
+    def inverse_transform(self, X: Any) -> Array:
+        """``codes @ components_``: the data that the codes stand for.
+
+        Where `fit` left some entries of an attribute without weight (missing, of a negligible prior, or turned away
+        from by the entropy weighting), nothing holds that product there. Such an attribute is kept within the range
+        that `fit` has seen of it, widened by half of it on either side; ``codes @ components_`` is without bounds.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_components)
+            Codes.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The reconstruction.
+        """
+        check_is_fitted(self, "components_")
+        codes = check_array(X, dtype=FLOATS, input_name="codes")
+        if codes.shape[1] != self.components_.shape[0]:
+            raise ValueError(
+                f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.n_components_} components."
+            )
+        answer: Array = codes @ self.components_
+        bounds = self._known_bounds
+        return answer if bounds is None else np.clip(answer, *bounds, out=answer)
+
+    def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
+        """Minus the trimmed mean loss of entries that are hidden from `transform`; larger is better.
+
+        Of every point a tenth of what was observed (at least one entry) is hidden, drawn by a seed that never changes
+        from the point itself; the rest gives its codes, and the hidden entries are held against
+        ``inverse_transform``. The largest losses do not count: as many as a tenth of the hidden entries that are not 0.
+        So scores on the same `X` can be compared across `n_components`, `gamma` and weightings (not across losses).
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
+            with more than 2^23 entries a sample of the points is scored, drawn from each alone.
+        y : ignored
+            For scikit-learn's conventions.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``, for the codes; in the mean entries count alike, but those of weight 0
+            not at all.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points in the mean.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed.
+
+        Returns
+        -------
+        float
+            The score, at most 0.
+        """
+        points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
+        points = points.take(points.counted)
+        loss, unit = self._fitted_problem.loss, self._facts.unit
+        components, bounds = times(self.components_, unit), self._known_bounds
+        bounds = None if bounds is None else scaled_bounds(bounds, unit)
+        found = held_out_losses(points.times(unit), self._codes, components, loss, self._tiny, bounds)
+        return -trimmed_mean(*found) / self._fitted_problem.cost(unit)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimator, fitted or not, as one file without pickle; `ewnmf.load` reads it.
+
+        The file appears only when it is complete. Callbacks are left out; a parameter that is neither a number, text
+        or array nor an object of ewnmf's own (a generator as `random_state`, a loss of one's own) is refused.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, by custom with the suffix ``.ewnmf``; an older one is replaced.
+        """
+        write_estimator(self, path, {})
+
+    @property
+    def _known_bounds(self) -> Array | None:
+        """The bounds of reconstructions; models of before have none."""
+        bounds: Array | None = getattr(self, "_bounds", None)
+        return bounds
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.components_.shape[0])

@@ -1,0 +1,1 @@
+"""How it is run: workers, the store, what it costs."""

@@ -1,0 +1,74 @@
+"""How long a run will take, roughly: for ``--list``, and for the first minute of a progress bar."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import sqrt
+from typing import Any
+
+from numpy.typing import NDArray
+
+from ewnmf.experiments.protocol.data import class_sizes, drawn_categories
+from ewnmf.experiments.protocol.spec import STATISTICS, Spec
+
+__all__ = ["Estimator"]
+
+_SECONDS_PER_ENTRY = {
+    "nmf": 1.1e-8,
+    "onmf-codes": 0.6e-8,
+    "onmf-components": 0.6e-8,
+    "semi-nmf": 0.65e-8,
+    "convex-nmf": 1.1e-8,
+    "ewnmf": 1.8e-8,
+}
+"""Of an iteration on one core (2023)."""
+_OVERHEAD_SECONDS = 0.1
+_AUTO_FITS = 8
+"""What ``gamma="auto"`` costs at the most, in runs at a given gamma."""
+_SHAPES = {
+    "signals": (10, 200, 1),
+    "yale": (165, 1024, 15),
+    "umist": (1012, 1024, 20),
+    "gtfd": (750, 1024, 50),
+    "caltech101": (8677, 1024, 101),
+    "tdt2": (9394, 36771, 30),
+    "digits": (1797, 64, 10),
+    "cartoons": (60, 1600, 1),
+}
+"""Points, attributes, categories."""
+_TERMS = 130
+
+
+class Estimator:
+    """Seconds that runs take; with the data folder at hand the sizes of drawn categories are known."""
+
+    def __init__(self, home: str | None = None) -> None:
+        self._sizes = lru_cache(lambda dataset: _sizes(dataset, home))
+        self._points = lru_cache(None)(self._count)
+
+    def seconds(self, spec: Spec) -> float:
+        """Of one run on one core."""
+        if spec.method == STATISTICS:
+            return _OVERHEAD_SECONDS
+        m, n = _SHAPES[spec.dataset][1], self._points(spec.dataset, spec.k, spec.draw)
+        if spec.dataset == "tdt2":
+            # Terms that occur in n texts, the others cost nothing; without weights, the terms of a text.
+            m = min(m, round(490 * sqrt(n))) if spec.method == "ewnmf" else _TERMS
+        fits = _AUTO_FITS if spec.gamma == "auto" else 1
+        return _OVERHEAD_SECONDS + n * m * spec.max_iter * fits * _SECONDS_PER_ENTRY[spec.method]
+
+    def _count(self, dataset: str, k: int, draw: int | None) -> float:
+        points, _, categories = _SHAPES[dataset]
+        if draw is None:
+            return points
+        sizes = self._sizes(dataset)
+        if sizes is None:
+            return points / categories * k
+        return float(sizes[drawn_categories(dataset, k, draw)].sum())
+
+
+def _sizes(dataset: str, home: str | None) -> NDArray[Any] | None:
+    try:
+        return class_sizes(dataset, home)
+    except (OSError, ImportError):
+        return None

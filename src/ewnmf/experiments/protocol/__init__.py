@@ -1,0 +1,1 @@
+"""What is run: specs, targets, the paper's claims, the data."""

@@ -1,0 +1,258 @@
+"""What is refused at the door, and in which words. Rows are points here, as users have them."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
+
+from ewnmf._types import Array
+from ewnmf.fitting.frames import plain_array
+from ewnmf.naming import unknown_name
+from ewnmf.problem import Problem
+
+__all__ = [
+    "check_components",
+    "check_count",
+    "check_fixed",
+    "check_mask",
+    "check_n_components",
+    "check_reach",
+    "check_share",
+    "check_start",
+    "check_start_reach",
+    "check_strength",
+    "check_tol",
+    "check_values",
+    "check_vector",
+    "check_weights",
+]
+
+
+def _array(name: str, value: object, **how: Any) -> Any:
+    return check_array(plain_array(name, value), ensure_all_finite=False, input_name=name, **how)
+
+
+def check_count(parameter: str, value: object, least: int = 1) -> int:
+    """A whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise ValueError(f"{parameter}={value!r} must be an integer of at least {least}.")
+    return int(value)
+
+
+def check_tol(tol: object) -> float:
+    """A finite number of at least 0."""
+    if isinstance(tol, bool) or not isinstance(tol, Real) or not 0 <= float(tol) < math.inf:
+        raise ValueError(f"tol={tol!r} must be a finite number of at least 0; 0 means: run all max_iter iterations.")
+    return float(tol)
+
+
+def check_strength(parameter: str, value: object, largest: float | None = None) -> float:
+    """A finite number of at least 0 and, where that is given, at most `largest`."""
+    number = math.nan if isinstance(value, bool) or not isinstance(value, Real) else float(value)
+    if not 0 <= number < math.inf or (largest is not None and number > largest):
+        range_ = "a finite number of at least 0" if largest is None else f"a number from 0 to {largest:g}"
+        same = " or 'same'" if parameter == "alpha_H" else ""
+        raise ValueError(f"{parameter}={value!r} must be {range_}{same}.")
+    return number
+
+
+def check_share(share: object) -> float:
+    """A number between 0 and 1."""
+    if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) < 1:
+        raise ValueError(f"share={share!r} must be a number above 0 and below 1, such as 0.1.")
+    return float(share)
+
+
+def check_n_components(n_components: object, n_features: int, *starts: Array | None) -> int:
+    """An integer of at least 1; ``"auto"`` takes it from a given start, else all features, as None does."""
+    if isinstance(n_components, str) and n_components == "cv":
+        raise ValueError(
+            "n_components='cv' is for the estimators; give the number that ewnmf.select_rank(X).chosen finds."
+        )
+    if isinstance(n_components, str) and n_components != "auto":
+        raise unknown_name("n_components", n_components, ["auto", "cv"])
+    if n_components is None:
+        return n_features
+    if isinstance(n_components, str):
+        sizes = [start.shape[1] for start in starts if start is not None]
+        return sizes[0] if sizes else n_features
+    return check_count("n_components", n_components)
+
+
+_LARGEST = 0.33
+"""Three values up to this power of the largest number can be multiplied, and the products summed."""
+_REACH = {64: 2.0**430, 32: 2.0**100}
+"""Up to these, and down to their inverses, data can be brought to about one, and results back: squares in double
+precision, factors in that of the data."""
+
+
+def _limit(X: Array, problem: Problem, unit: float | None) -> float:
+    """The largest value that is taken by a fit, or by a model fitted on data that was multiplied by `unit`."""
+    limits = np.finfo(X.dtype)
+    if unit is None and problem.has_unit:
+        return _REACH[limits.bits]
+    taken: float = float(limits.max) ** _LARGEST / (unit or 1.0)
+    return taken
+
+
+def check_reach(scale: float, dtype: Any) -> None:
+    """Refuse data of that largest value whose results would vanish."""
+    least = 1 / _REACH[np.finfo(dtype).bits]
+    if scale < least:
+        raise ValueError(
+            f"X has values of at most {scale:.3g}, whose products vanish in {dtype}; multiply X by a constant so that "
+            f"the largest is above {least:.1g}."
+        )
+
+
+def check_values(X: Array, problem: Problem, whom: str, unit: float | None = None) -> None:
+    """Finite data, of the signs that the problem can take, not too large; `unit` is that of a fitted model."""
+    lowest = float(X.min())
+    if not math.isfinite(lowest) or not math.isfinite(float(X.max())):
+        values = X.data if issparse(X) else X
+        raise ValueError(
+            f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
+            "NaN where they are missing."
+        )
+    largest, limit = max(-lowest, float(X.max())), _limit(X, problem, unit)
+    if largest > limit:
+        raise ValueError(
+            f"X has values up to {largest:.3g}, whose products overflow {X.dtype}; divide X by a constant so that they "
+            f"stay below {limit:.1g}."
+        )
+    if lowest < 0 and not problem.takes_negative:
+        raise ValueError(
+            f"Negative values in data passed to {whom}: the smallest is {lowest:.6g}, and {_parts(problem)} needs "
+            "X >= 0. Shift or clip X, or use SemiNMF (model='semi-nmf') with loss='euclidean'."
+        )
+    if lowest <= 0 and problem.loss.needs_positive:
+        raise ValueError(
+            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or "
+            "add a small positive number to X."
+        )
+
+
+def _parts(problem: Problem) -> str:
+    return f"model={problem.model.name!r} with loss={problem.loss.name!r}"
+
+
+def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
+    """Fixed weights (n x m): nonnegative, finite, not all zero for any point; None where the problem takes none."""
+    if weights is None:
+        return None
+    if not problem.weighting.takes_weights:
+        raise ValueError(
+            f"weights= was given, but weighting={problem.weighting.name!r} does not use it; use weighting='fixed'."
+        )
+    A: Array = _array("weights", weights, dtype=X.dtype)
+    if A.shape != X.shape:
+        raise ValueError(f"weights has shape {A.shape}, but X has shape {X.shape}; give one weight for every entry.")
+    if not np.isfinite(A).all():
+        raise ValueError("weights has values that are NaN or infinite; give finite weights of at least 0.")
+    if A.min() < 0:
+        raise ValueError(f"weights has negative values, the smallest {A.min():.6g}; give weights of at least 0.")
+    empty = np.flatnonzero(~A.any(axis=1))
+    if empty.size:
+        raise ValueError(
+            f"weights are all zero for {empty.size} point(s), the first at row {empty[0]}; drop those points or give "
+            "them a positive weight."
+        )
+    return A
+
+
+def check_mask(mask: object, shape: tuple[int, int]) -> Array | None:
+    """True (or 1) where an entry was observed; None where all were."""
+    if mask is None:
+        return None
+    found: Array = _array("mask", mask, dtype=None)
+    if found.shape != shape:
+        raise ValueError(f"mask has shape {found.shape}, but X has shape {shape}; give one value for every entry.")
+    if found.dtype != bool and not np.isin(found, (0, 1)).all():
+        raise ValueError("mask has values other than True and False (1 and 0); give True where an entry was observed.")
+    found = found.astype(bool, copy=False)
+    return None if found.all() else found
+
+
+def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | None:
+    """Weights of points or attributes: finite, of at least 0, not all 0; None where all are 1."""
+    if value is None:
+        return None
+    if isinstance(value, Real):
+        value = np.full(length, value)
+    found: Array = _array(name, value, dtype=dtype, ensure_2d=False)
+    if found.shape != (length,):
+        what = "point" if name == "sample_weight" else "attribute"
+        raise ValueError(
+            f"{name} has shape {found.shape}, but ({length},) is needed; give one weight (1D) for every {what}."
+        )
+    if not np.isfinite(found).all():
+        raise ValueError(f"{name} has values that are NaN or infinite; give finite weights of at least 0.")
+    if found.min() < 0:
+        raise ValueError(f"{name} has negative values, the smallest {found.min():.6g}; give weights of at least 0.")
+    if not found.any():
+        raise ValueError(f"{name} is all zero, so that nothing can be learned; give a positive weight somewhere.")
+    return None if (found == 1).all() else found
+
+
+def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:
+    """A start factor of that shape, copied, nonnegative unless `signed`."""
+    F: Array = _array(name, start, dtype=dtype, copy=True, order="C")
+    if F.shape != shape:
+        raise ValueError(f"{name} has shape {F.shape}, but {shape} is needed.")
+    if not np.isfinite(F).all():
+        raise ValueError(f"{name} has values that are NaN or infinite; give finite start values.")
+    if not signed and F.min() < 0:
+        raise ValueError(f"{name} has negative values, the smallest {F.min():.6g}; start values must be at least 0.")
+    if not F.any():
+        raise ValueError(
+            f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
+        )
+    return F
+
+
+def check_start_reach(components: Array, unit: float) -> None:
+    """Start components whose products, and the codes that belong to them, stay in range where ``unit X`` is about 1."""
+    largest = float(np.abs(components).max())
+    limit = min(float(np.finfo(components.dtype).max) ** _LARGEST, 1e50)
+    if largest * unit > limit:
+        raise ValueError(
+            f"components has start values up to {largest:.3g}, more than {limit:.1g} times those of X, whose products "
+            f"leave the range of {components.dtype}; multiply them by a constant that brings them near X."
+        )
+
+
+def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array:
+    """Components that stay as they are (k x m), at most `n_components` of them."""
+    if fixed is None:
+        return np.empty((0, X.shape[1]), X.dtype)
+    why = problem.model.refuses_fixed()
+    if why is not None:
+        raise ValueError(f"fixed_components was given, but {why}.")
+    F: Array = _array("fixed_components", fixed, dtype=X.dtype, ensure_min_samples=0, copy=True)
+    if F.shape[1] != X.shape[1]:
+        raise ValueError(
+            f"fixed_components has {F.shape[1]} columns, but X has {X.shape[1]} features; give one for each."
+        )
+    if len(F) > n_components:
+        raise ValueError(
+            f"fixed_components has {len(F)} rows, but n_components={n_components}, which counts them too; raise it to "
+            f"{len(F)} or more."
+        )
+    if not np.isfinite(F).all():
+        raise ValueError("fixed_components has values that are NaN or infinite; give finite values.")
+    if F.size and F.min() < 0 and not problem.model.signed_basis:
+        raise ValueError(
+            f"fixed_components has negative values, the smallest {F.min():.6g}; give values of at least 0, or use "
+            "SemiNMF."
+        )
+    return F
+
+
+def check_components(components: object) -> Array | None:
+    """The start as an array whose shape can be read, or None."""
+    return None if components is None else np.asarray(components)

@@ -1,0 +1,214 @@
+"""Points as users have them, rows of ``X``, with what is known of their weights."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from ewnmf._types import Array
+from ewnmf.fitting import checks
+from ewnmf.problem import Problem
+from ewnmf.storage.dense import Dense
+from ewnmf.storage.sparse import storage
+
+__all__ = ["Points", "read_points"]
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Data ``X`` (n x m, complete), prior weights ``P`` (n x m) and point weights ``s`` (n), None meaning ones.
+
+    Missing entries have the prior 0, and in ``X`` a value that counts nowhere.
+    """
+
+    X: Any
+    P: Array | None = None
+    s: Array | None = None
+    empty_attributes: int = 0
+    """How many attributes were never observed."""
+    unit: float = 1.0
+    """What ``X`` was multiplied by, see `ewnmf.fitting.unit`."""
+
+    @property
+    def data(self) -> Dense:
+        """The same for the core, points as columns."""
+        return storage(self.X.T, None if self.P is None else self.P.T, self.s, self.unit)
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute value of positive prior weight, and 1 where all are 0."""
+        if self.P is None:
+            return self.data.scale
+        seen = self.P > 0
+        if issparse(self.X):
+            return replace(self, X=self.X.multiply(seen).tocsr(), P=None).data.scale
+        return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
+
+    @cached_property
+    def seen(self) -> Array:
+        """Which points have an entry of positive prior weight."""
+        return np.ones(self.X.shape[0], dtype=bool) if self.P is None else np.asarray(self.P.any(axis=1))
+
+    @cached_property
+    def counted(self) -> Array:
+        """Which points can teach anything: those seen, with a weight above 0; refused where none can."""
+        counted = self.seen if self.s is None else self.seen & (self.s > 0)
+        if not counted.any():
+            raise ValueError(
+                "X has no observed entry of positive weight (NaN, mask and weights taken together), so that nothing "
+                "can be learned; give at least one."
+            )
+        return counted
+
+    @property
+    def unseen_attributes(self) -> Array:
+        """The attributes without an entry of positive prior weight."""
+        return np.arange(0) if self.P is None else np.flatnonzero(~self.P.any(axis=0))
+
+    @property
+    def complete(self) -> Array:
+        """Which points have the prior 1 for every entry."""
+        return np.ones(self.X.shape[0], dtype=bool) if self.P is None else np.asarray((self.P == 1).all(axis=1))
+
+    @property
+    def negative(self) -> Array:
+        """Which points have a negative value."""
+        least = self.X.min(axis=1)
+        return np.asarray((least.toarray().ravel() if issparse(self.X) else least) < 0)
+
+    def without_priors(self) -> Points:
+        """The same with equal priors."""
+        return replace(self, P=None)
+
+    def hiding(self, hidden: Array, *, positive: bool) -> Points:
+        """The same with some entries (n x m) missing; `positive` where ``X`` must stay without zeros."""
+        P = np.ones(self.X.shape, self.X.dtype) if self.P is None else np.array(self.P)
+        P[hidden] = 0
+        return replace(self, X=_filled(self.X, hidden, positive), P=P)
+
+    def take(self, rows: Array) -> Points:
+        """The points at `rows`, or where `rows` is True; itself where that is all of them."""
+        if rows.dtype == bool and rows.all():
+            return self
+        P, s = (None if part is None or (part[rows] == 1).all() else part[rows] for part in (self.P, self.s))
+        return Points(self.X[rows], P, s, unit=self.unit)
+
+    def times(self, unit: float) -> Points:
+        """The same multiplied by `unit` and no longer by what it was; itself where that is nothing new."""
+        if unit == self.unit:
+            return self
+        return replace(self, X=self.X * self.X.dtype.type(unit / self.unit), unit=unit)
+
+    def mean(self, *, positive: bool) -> Array:
+        """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
+
+        Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
+        """
+        s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
+        X: Any = self.X if issparse(self.X) else np.ascontiguousarray(self.X)
+        if self.P is None:
+            total, mass = s @ X, np.full(X.shape[1], s.sum())
+        else:
+            share = s[:, None] * self.P
+            total = np.asarray(X.multiply(share).sum(axis=0)).ravel() if issparse(X) else None
+            total = np.einsum("ij,ij->j", share, X) if total is None else total
+            mass = share.sum(axis=0)
+        means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
+        if positive:
+            means[mass <= 0] = means[mass > 0].min()
+        return means.astype(self.X.dtype)
+
+    def warn(self, points: str, attributes: str, stacklevel: int) -> None:
+        """One warning that names how many have nothing observed, if there are any, and what that means for them."""
+        found = [
+            (int((~self.seen).sum()), "point(s)", points),
+            (self.empty_attributes if attributes else 0, "attribute(s)", attributes),
+        ]
+        told = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
+        if told:
+            warnings.warn(f"{', and '.join(told)}.", UserWarning, stacklevel=stacklevel)
+
+
+def read_points(
+    X: Any,
+    problem: Problem,
+    whom: str,
+    *,
+    weights: Any = None,
+    mask: Any = None,
+    sample_weight: Any = None,
+    feature_weight: Any = None,
+    unit: float | None = None,
+) -> Points:
+    """The points of ``X`` (n x m, floats), refused where the problem cannot take them.
+
+    NaN is a missing value, and so is every entry where `mask` is False. ``X`` is copied only if there is one, or if it
+    is sparse with entries stored in parts, which are summed. `unit` is that of a fitted model.
+    """
+    if issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    hidden = _hidden(X, checks.check_mask(mask, X.shape))
+    if hidden is not None:
+        _refuse_hidden(hidden, problem, mask is not None)
+        X = _filled(X, hidden, problem.loss.needs_positive)
+    checks.check_values(X, problem, whom, unit)
+    A = checks.check_weights(weights, X, problem)
+    s = checks.check_vector("sample_weight", sample_weight, X.shape[0], X.dtype)
+    f = checks.check_vector("feature_weight", feature_weight, X.shape[1], X.dtype)
+    why = problem.model.refuses_priors()
+    if why is not None and f is not None:
+        raise ValueError(f"feature_weight was given, but {why}.")
+    empty = 0 if hidden is None else int(hidden.all(axis=0).sum())
+    return Points(X, _prior(A, hidden, f, X), s, empty)
+
+
+def _hidden(X: Any, mask: Array | None) -> Array | None:
+    """Where entries are missing (n x m), or None where none is."""
+    values = X.data if issparse(X) else X
+    if values.size and np.isnan(values.min()):
+        if issparse(X):
+            raise ValueError(
+                f"X is sparse and contains NaN in {int(np.isnan(values).sum())} stored entries; missing values need a "
+                "dense X (X.toarray()), or zeros there and mask= with False."
+            )
+        missing: Array = np.isnan(X)
+        return missing if mask is None else missing | ~mask
+    return None if mask is None else ~mask
+
+
+def _refuse_hidden(hidden: Array, problem: Problem, masked: bool) -> None:
+    why, count = problem.model.refuses_hidden(), int(hidden.sum())
+    if why is not None:
+        what = f"mask hides {count} entries" if masked else f"X contains NaN ({count} entries)"
+        raise ValueError(f"{what}, but {why}.")
+
+
+def _filled(X: Any, hidden: Array, positive: bool) -> Any:
+    """``X`` with zeros where it is hidden or, where a loss takes none, the least observed value."""
+    if issparse(X):
+        return type(X)(_filled(X.toarray(), hidden, positive)) if positive else X.multiply(~hidden).tocsr()
+    filled = X.copy()
+    filled[hidden] = X[~hidden].min(initial=np.inf) if positive else 0
+    if positive and hidden.all():
+        filled[:] = 1
+    return filled
+
+
+def _prior(A: Array | None, hidden: Array | None, f: Array | None, X: Any) -> Array | None:
+    """``P``: the user's weights, times the attributes' weights, 0 where hidden."""
+    if f is None and hidden is None:
+        return A
+    if hidden is None and A is None:
+        return np.broadcast_to(f, X.shape)  # type: ignore[arg-type]
+    P = np.ones(X.shape, X.dtype) if A is None else A.copy()
+    if f is not None:
+        P *= f
+    if hidden is not None:
+        P[hidden] = 0
+    return P

@@ -1,0 +1,1 @@
+"""The reference's sweeps, compiled."""

@@ -1,0 +1,58 @@
+"""Which kernel works on a problem."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from importlib.util import find_spec
+
+from ewnmf.kernels.compiled.fused import FusedKernel, FusedStoredKernel
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.stored import StoredKernel
+from ewnmf.models.rule import Rule
+from ewnmf.problem import Problem
+
+__all__ = ["kernel_for"]
+
+
+@cache
+def _numba_works() -> bool:
+    """Whether compiled passes can be had; warns once where they cannot."""
+    if find_spec("numba") is not None:
+        from numba import config
+
+        return not config.DISABLE_JIT
+    warnings.warn(
+        "numba is not installed, so ewnmf runs its NumPy reference, which is several times slower; install numba.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+    return False
+
+
+_warned: set[type] = set()
+"""The classes of losses and weightings that were warned of."""
+
+
+def _warn_of_own(problem: Problem) -> None:
+    """One warning for every class that only the reference knows."""
+    for name, part in problem.foreign.items():
+        if type(part) in _warned:
+            continue
+        _warned.add(type(part))
+        warnings.warn(
+            f"{name}={part!r} is not one of ewnmf's own, so that ewnmf runs its NumPy reference, which is several "
+            "times slower than its compiled code.",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+
+
+def kernel_for(problem: Problem, rule: Rule, tiny: float) -> Kernel:
+    """The fastest kernel for a problem: compiled for losses and weightings of this package, else the reference."""
+    compiled = _numba_works() and problem.is_known
+    if _numba_works():
+        _warn_of_own(problem)
+    if problem.looks_at_stored(rule):
+        return (FusedStoredKernel if compiled else StoredKernel)(problem, rule, tiny)
+    return (FusedKernel if compiled else Kernel)(problem, rule, tiny)

@@ -1,0 +1,194 @@
+"""NMF, and its multiplicative updates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.losses.base import Loss
+from ewnmf.losses.euclidean import Euclidean
+from ewnmf.models.base import Model, _check_strength, _refusal
+from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
+from ewnmf.weightings.base import Weighting
+
+__all__ = ["NMF", "Multiplicative", "Penalised", "Penalty", "PlainMultiplicative", "in_double", "in_range"]
+
+
+@dataclass(frozen=True)
+class NMF(Model):
+    """``X ~ W H`` with ``W, H >= 0``, Eq. (1), and penalties as in scikit-learn's NMF.
+
+    The cost gains ``alpha_codes M (l1_ratio |H|_1 + (1 - l1_ratio)/2 |H|^2)`` and
+    ``alpha_components N (l1_ratio |W|_1 + (1 - l1_ratio)/2 |W|^2)``, both times the mean weight of an entry, and twice
+    that for the Euclidean loss, which has no half here. A point of weight ``s_j`` counts ``s_j`` times.
+
+    Parameters
+    ----------
+    alpha_codes, alpha_components : float, default=0.0
+        Strengths of the penalties.
+    l1_ratio : float, default=0.0
+        The share of the L1 norm; the rest is the squared L2 norm.
+    """
+
+    alpha_codes: float = 0.0
+    alpha_components: float = 0.0
+    l1_ratio: float = 0.0
+
+    name: ClassVar[str] = "nmf"
+    order: ClassVar[str] = "codes-first"
+
+    def __post_init__(self) -> None:
+        _check_strength("alpha_codes", self.alpha_codes)
+        _check_strength("alpha_components", self.alpha_components)
+        _check_strength("l1_ratio", self.l1_ratio)
+        if self.l1_ratio > 1:
+            raise ValueError(f"l1_ratio={self.l1_ratio!r} must be a number from 0 to 1.")
+
+    @property
+    def penalised(self) -> bool:
+        """Whether anything is added to the cost."""
+        return self.alpha_codes > 0 or self.alpha_components > 0
+
+    def check(self, loss: Loss, weighting: Weighting) -> None:
+        """L1: the losses of this package. L2: Euclidean and KL."""
+        if not self.penalised:
+            return
+        part = f"penalties (alpha_W, alpha_H) with l1_ratio={self.l1_ratio!r}"
+        why = "no step is known that never raises its penalised cost"
+        if not hasattr(loss, "with_slope"):
+            raise _refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or alpha_W=0 and alpha_H=0")
+        if self.l1_ratio < 1 and not hasattr(loss, "penalised_factor"):
+            raise _refusal(loss, part, why, "l1_ratio=1, or loss='euclidean' or 'kullback-leibler'")
+
+    def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """Multiplicative updates, in fewer products for squared errors without weights and penalties."""
+        if self.penalised:
+            return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
+        plain = type(loss) is Euclidean and not weighting.weighted and not facts.priors
+        return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
+
+
+class Multiplicative(Rule):
+    """``H *= (W'(A*neg) / W'(A*pos))^e`` and ``W *= ((A*neg)H' / (A*pos)H')^e``."""
+
+    products_only = True
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """Eq. (21), and Eq. (8) where all weights are equal."""
+        W = basis[0]
+        return multiply(H, self._ratio(block, product(W.T, terms.neg), product(W.T, terms.pos), H), self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
+        """``(A*neg)H'`` and ``(A*pos)H'`` (M x K)."""
+        return product(terms.neg, H.T), product(terms.pos, H.T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Eq. (20), and Eq. (7) where all weights are equal."""
+        W, (num, den) = basis[0], stats
+        return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
+
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
+        return self.loss.factor(num, den)
+
+    def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
+        return self.loss.factor(num, den)
+
+
+def in_double(array: Array) -> Array:
+    """The array in double precision: in the unit of the data a penalty may leave the range of single precision."""
+    return array.astype(np.float64, copy=False)
+
+
+def in_range(ratio: Array, dtype: Any) -> Array:
+    """The ratio of a step in the precision of the data, held below the root of its largest number."""
+    return np.minimum(ratio, np.sqrt(np.finfo(dtype).max)).astype(dtype, copy=False)
+
+
+class Penalty(NamedTuple):
+    """``linear * F + ridge / 2 * F^2`` for every entry of a factor."""
+
+    linear: float = 0.0
+    ridge: float = 0.0
+
+    def of(self, F: Array, axis: int | None = None) -> Any:
+        """The sums along `axis`, in double precision."""
+        F = F.astype(np.float64, copy=False)
+        return self.linear * F.sum(axis=axis) + self.ridge / 2 * np.sum(F * F, axis=axis)
+
+
+class Penalised(Multiplicative):
+    """L1 and L2 penalties on both factors; every step majorises the penalised cost.
+
+    Strengths are scikit-learn's, whose Euclidean loss has a half: `alpha_codes` times the number of attributes,
+    `alpha_components` times that of points (by their weights), both times the mean weight of an entry.
+    """
+
+    loss: Any
+
+    def __init__(self, loss: Loss, facts: Facts, alpha_codes: float, alpha_components: float, l1_ratio: float) -> None:
+        super().__init__(loss, facts)
+        unit = 2 / loss.err_factor * facts.mean_weight
+        codes, basis = unit * alpha_codes * facts.n_attributes, unit * alpha_components * facts.mass
+        units = facts.penalty_units(loss)
+        self.on_codes = Penalty(units[0] * l1_ratio * codes, units[1] * (1 - l1_ratio) * codes)
+        self.on_basis = Penalty(units[2] * l1_ratio * basis, units[3] * (1 - l1_ratio) * basis)
+
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
+        one = np.ones((), H.dtype) if block.s is None else block.s
+        return self._penalised_ratio(num, den, H * one, self.on_codes, one)
+
+    def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
+        return self._penalised_ratio(num, den, W, self.on_basis, np.ones((), W.dtype))
+
+    def _penalised_ratio(self, num: Array, den: Array, F: Array, penalty: Penalty, weight: Array) -> Array:
+        """The ratio of a step from `F`, which has the `weight` of its points in it."""
+        num, den = self.loss.with_slope(in_double(num), in_double(den), penalty.linear * in_double(weight))
+        if penalty.ridge == 0:
+            return in_range(self.loss.factor(num, den), F.dtype)
+        return in_range(self.loss.penalised_factor(num, den, penalty.ridge / 2 * in_double(F)), F.dtype)
+
+    def penalty_codes(self, block: Block, H: Array) -> Any:
+        """The part of the cost that belongs to the codes."""
+        return weighed(self.on_codes.of(H, 0), block.s)
+
+    def penalty_basis(self, basis: Basis) -> float:
+        """The part of the cost that belongs to the basis."""
+        return float(self.on_basis.of(basis[0]))
+
+
+class PlainMultiplicative(Rule):
+    """The same for squared errors without weights: ``H *= W'X / (W'W)H`` and ``W *= XH' / W(HH')``, Eq. (7), (8).
+
+    Half the products of the weighted rule: ``Y`` is needed for the objective alone.
+    """
+
+    needs_pulls = False
+    products_only = True
+
+    def shared(self, basis: Basis, stats: Stats) -> Array:
+        """``W'W`` (K x K)."""
+        W = basis[0]
+        gram: Array = W.T @ W
+        return gram
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """Eq. (8)."""
+        ratio = self.loss.factor(product(basis[0].T, block.X), product(shared, H))
+        return multiply(H, ratio, self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
+        """``XH'`` (M x K) and ``HH'`` (K x K), the points weighted."""
+        weighted = weighed(H, block.s)
+        return product(block.X, weighted.T), product(H, weighted.T)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Eq. (7)."""
+        W, (num, gram) = basis[0], stats
+        return (multiply(W, self.loss.factor(num, product(W, gram)), self.basis_floor),)
+
+    def encoder(self) -> Rule:
+        """The weighted rule, whose encoding is compiled, but for sparse data."""
+        return self if self.facts.stored else Multiplicative(self.loss, self.facts)

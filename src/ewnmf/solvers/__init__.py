@@ -1,0 +1,1 @@
+"""How sweeps follow each other."""

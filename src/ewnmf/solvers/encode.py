@@ -1,0 +1,109 @@
+"""Codes of points for a fixed basis, every point on its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.rule import Block, Facts
+from ewnmf.problem import Problem
+from ewnmf.storage.dense import Dense
+from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
+
+__all__ = ["encode", "weights_of"]
+
+_WIDTH = 32
+"""Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
+of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
+
+_LARGEST = 0.4
+"""A start is at most this power of the largest number, in what it reconstructs too: squares of that can be summed."""
+
+
+def encode(
+    problem: Problem,
+    W: Array,
+    data: Dense,
+    facts: Facts,
+    *,
+    tiny: float,
+    max_iter: int,
+    tol: float,
+    n_jobs: int | None = None,
+) -> Array:
+    """``H`` (K x N) that lowers the objective of each point for the fixed basis ``W`` (M x K).
+
+    A point starts from codes made of it and ``W`` alone, with uniform weights in the first round, and stops when its
+    own ``E`` falls by at most `tol` of itself. Which other points are there, and in which order, changes nothing.
+    """
+    data, kernel = _thin(problem, data, facts, tiny)
+    H = np.empty((W.shape[1], data.n_points), dtype=W.dtype, order="F")
+    cuts = [slice(at, min(at + _WIDTH, data.n_points)) for at in range(0, data.n_points, _WIDTH)]
+    with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
+
+        def work(block: Block, cut: slice) -> Array:
+            full = _fill(block, kernel.encodes_at_once)
+            codes = kernel.encode(full, _start(full, W, kernel.rule.floor), (W,), max_iter, tol)
+            return codes[:, : cut.stop - cut.start]
+
+        for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
+            H[:, cut] = codes
+    return H
+
+
+def _thin(problem: Problem, data: Dense, facts: Facts, tiny: float) -> tuple[Dense, Kernel]:
+    """The data in blocks that stay sparse where that can be, and the kernel for its codes.
+
+    How many entries of these points are stored does not count, only what `fit` has seen: a point's bits are its own.
+    """
+    rule = problem.rule(replace(facts, stored=facts.stored and data.sparse)).encoder()
+    return data.thin(problem, rule), kernel_for(problem, rule, tiny)
+
+
+def _fill(block: Block, unit: int) -> Block:
+    """The block with its first point repeated up to a multiple of `unit` points."""
+    missing = -block.X.shape[1] % unit
+    if missing == 0:
+        return block
+    column = [*range(block.X.shape[1]), *[0] * missing]
+    X = block.X.T[column].T
+    P = None if block.P is None else block.P.T[column].T
+    return Block(X, P, None if block.s is None else block.s[column], block.silent)
+
+
+def _start(block: Block, W: Array, floor: float) -> Array:
+    """Equal codes for all components, of the size that matches the mean absolute value of what was observed.
+
+    Components may have next to nothing there, and much where nothing was observed.
+    """
+    X, sizes = block.X, np.abs(W).sum(axis=1)
+    if block.P is None:
+        total, size = np.abs(X).sum(axis=0), sizes.sum()
+    else:
+        seen = block.P > 0
+        total, size = np.abs(X).sum(axis=0, where=seen), np.where(seen, sizes[:, None], 0).sum(axis=0)
+    H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
+    with np.errstate(over="ignore"):
+        mean = total / np.where(size > 0, size, 1)
+    H[:] = np.clip(mean, floor, float(np.finfo(X.dtype).max) ** _LARGEST / max(1.0, float(np.abs(W).max())))
+    return H
+
+
+def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
+    """The weights (M x N) of the data under given factors, as users are handed them."""
+    weighting = problem.weighting.shown
+    A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
+    if weighting is not problem.weighting:  # equal shares, for which sparse data stays so
+        for cut in data.cuts():
+            P = None if data.P is None else np.asfortranarray(data.P[:, cut])
+            A[:, cut] = weighting.constant(A[:, cut], P)
+        return A
+    data, kernel = _thin(problem, data, facts, tiny)
+    with single_threaded_blas():
+        for cut in data.cuts():
+            A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), weighting)
+    return A

@@ -1,0 +1,1 @@
+"""Where points and their codes live."""

@@ -1,0 +1,155 @@
+"""Data in memory: cut into blocks of points, worked on by threads, summed in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.models.rule import Block, Facts, Rule, product
+from ewnmf.problem import Problem
+from ewnmf.storage.threads import Workers
+
+__all__ = ["Answer", "Dense", "add_arrays", "block_width"]
+
+Answer = TypeVar("Answer")
+
+
+_BLOCK_ENTRIES = 1 << 17
+
+
+def block_width(n_attributes: int) -> int:
+    """Points in a block: about 2^17 entries, a multiple of 16. It depends on the shape alone."""
+    return max(16, _BLOCK_ENTRIES // max(1, n_attributes) // 16 * 16)
+
+
+def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The sums of two tuples of arrays; the first is added to in place."""
+    if total is None:
+        return share
+    for mine, theirs in zip(total, share, strict=True):
+        mine += theirs
+    return total
+
+
+def _writable(part: Array) -> Array:
+    """The columns of `part` contiguous, copied where they are not or cannot be written: one layout for all passes."""
+    block = np.asfortranarray(part)
+    return block if block.flags.writeable else block.copy(order="F")
+
+
+@dataclass(frozen=True)
+class Dense:
+    """Data in memory: ``X`` (M x N, columns are points), priors ``P`` (M x N) and point weights ``s`` (N)."""
+
+    X: Array
+    P: Array | None = None
+    s: Array | None = None
+    width: int | None = None
+    silent: int = 0
+    mean_prior: float | None = None
+    """The mean prior weight with silent attributes, where those have priors."""
+    unit: float = 1.0
+    """What ``X`` was multiplied by."""
+
+    @property
+    def n_points(self) -> int:
+        """N."""
+        return int(self.X.shape[1])
+
+    @property
+    def mass(self) -> float:
+        """The prior weight of all entries, ``sum s P``."""
+        weights = np.ones(self.n_points) if self.s is None else self.s
+        columns = self.silent + (self.X.shape[0] if self.P is None else np.sum(self.P, axis=0, dtype=np.float64))
+        return float(np.sum(weights * columns, dtype=np.float64))
+
+    @property
+    def scale(self) -> float:
+        """The largest absolute value, and 1 where all are 0."""
+        return max(float(self.X.max()), -float(self.X.min())) or 1.0
+
+    def facts(self, problem: Problem) -> Facts:
+        """What the update rules may know of the data."""
+        shape = (self.X.shape[0], self.X.shape[1])
+        limits = np.finfo(self.X.dtype)
+        return Facts(
+            n_attributes=shape[0] + self.silent,
+            n_points=shape[1],
+            floor=max(1e-60, 100 * float(limits.tiny)),
+            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
+            signed=bool(self.X.min() < 0),
+            mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
+            priors=self.P is not None,
+            mean_weight=self.mean_weight(problem),
+            gram=self.gram,
+            unit=self.unit,
+        )
+
+    def mean_weight(self, problem: Problem) -> float:
+        """The mean weight of an entry, for a point of weight 1."""
+        if self.mean_prior is not None:
+            return self.mean_prior
+        return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return False
+
+    @property
+    def tiny(self) -> float:
+        """Reconstructions below this count as this where a loss divides by them."""
+        limits = np.finfo(self.X.dtype)
+        return max(self.scale * (1e-90 if limits.bits == 64 else 1e-30), 100 * float(limits.tiny))
+
+    def cuts(self, whole: bool = False) -> list[slice]:
+        """The blocks of points."""
+        width = self.n_points if whole else self.width or block_width(self.X.shape[0])
+        return [slice(at, min(at + width, self.n_points)) for at in range(0, self.n_points, width)]
+
+    def block(self, cut: slice) -> Block:
+        """The points of `cut`, each of them contiguous in memory."""
+        P = None if self.P is None else _writable(self.P[:, cut])
+        return Block(self.points(cut), P, None if self.s is None else self.s[cut], self.silent)
+
+    def points(self, cut: slice) -> Array:
+        """The data of `cut`, dense (M x b)."""
+        return _writable(self.X[:, cut])
+
+    def gram(self) -> Array:
+        """``X'X`` (N x N)."""
+        X = self.points(slice(None))
+        return product(X.T, X)
+
+    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
+        """The data without attributes that are zero in every point, and which attributes those are not.
+
+        Attributes where `needed` is True stay in any case.
+        """
+        return self, None
+
+    def zero_attributes(self) -> Array:
+        """The attributes that were observed, and are zero wherever they were."""
+        P, left = self.P, np.arange(self.X.shape[0])
+        for cut in self.cuts():
+            if left.size == 0:
+                return left
+            X = self.points(cut)[left]
+            left = left[~(X.any(axis=1) if P is None else ((X != 0) & (P[left, cut] > 0)).any(axis=1))]
+        return left if P is None else left[P[left].any(axis=1)]
+
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+        return self
+
+    def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
+        """``work`` on every block, the answers in the order of the blocks."""
+
+        def on_block(cut: slice) -> Any:
+            return work(self.block(cut), cut)
+
+        return workers.map(on_block, cuts)

@@ -1,0 +1,109 @@
+"""Sparse data in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csc_array, issparse
+
+from ewnmf._types import Array
+from ewnmf.models.rule import Block, Facts, Rule
+from ewnmf.problem import Problem
+from ewnmf.storage.dense import Dense
+
+__all__ = ["Sparse", "Stored", "storage"]
+
+_BLOCK_STORED = 1 << 15
+
+
+_RARE = 0.2
+"""Up to this share of stored entries sparse products are faster than dense ones."""
+
+
+@dataclass(frozen=True)
+class Sparse(Dense):
+    """Sparse data (M x N, compressed columns): one block at a time is made dense."""
+
+    X: Any
+
+    def points(self, cut: slice) -> Array:
+        """The data of `cut`, dense (M x b)."""
+        dense: Array = self.X[:, cut].toarray(order="F")
+        return dense
+
+    @property
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+        return self.P is None
+
+    def facts(self, problem: Problem) -> Facts:
+        """What the update rules may know of the data."""
+        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
+        return replace(super().facts(problem), stored=bool(self.sparse and rare))
+
+    def gram(self) -> Array:
+        """``X'X`` (N x N)."""
+        dense: Array = (self.X.T @ self.X).toarray(order="F")
+        return dense
+
+    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
+        """Attributes that are zero in every point have a closed form: see `Block.silent`.
+
+        Not where they have priors of their own and share the weights of a point with the others, nor for a loss or
+        weighting of the user's own.
+        """
+        if not problem.is_known or (self.P is not None and problem.weighting.shared):
+            return self, None
+        heard = needed.copy()
+        heard[self.X.indices[self.X.data != 0]] = True
+        if heard.all() or not heard.any() or not problem.loss.silent_zeros:
+            return self, None
+        rows = np.flatnonzero(heard)
+        P = None if self.P is None else self.P[rows]
+        mean = None if self.P is None else self.mean_weight(problem)
+        X = self.X.tocsr()[rows].tocsc()
+        return replace(self, X=X, P=P, silent=self.X.shape[0] - rows.size, mean_prior=mean), rows
+
+    def zero_attributes(self) -> Array:
+        """The attributes that were observed, and are zero wherever they were."""
+        if self.P is not None:
+            return super().zero_attributes()
+        zero = np.ones(self.X.shape[0], dtype=bool)
+        zero[self.X.indices[self.X.data != 0]] = False
+        return np.flatnonzero(zero)
+
+    def thin(self, problem: Problem, rule: Rule) -> Dense:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+        if not problem.looks_at_stored(rule):
+            return self
+        X = csc_array(self.X)
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        return Stored(**{**vars(self), "X": X})
+
+
+@dataclass(frozen=True)
+class Stored(Sparse):
+    """Sparse data whose blocks stay sparse."""
+
+    def cuts(self, whole: bool = False) -> list[slice]:
+        """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
+        if whole or self.width is not None:
+            return super().cuts(whole)
+        blocks = max(1, self.X.nnz // max(_BLOCK_STORED, 4 * self.X.shape[0]))
+        return replace(self, width=-(-self.n_points // (16 * blocks)) * 16).cuts()
+
+    def block(self, cut: slice) -> Block:
+        """The points of `cut`, sparse; nothing is copied."""
+        X, ends = self.X, self.X.indptr[cut.start : cut.stop + 1]
+        part = slice(ends[0], ends[-1])
+        points = csc_array((X.data[part], X.indices[part], ends - ends[0]), shape=(X.shape[0], ends.size - 1))
+        return Block(points, None, None if self.s is None else self.s[cut], self.silent)
+
+
+def storage(X: Any, P: Array | None = None, s: Array | None = None, unit: float = 1.0) -> Dense:
+    """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
+    return Sparse(X.tocsc(), P, s, unit=unit) if issparse(X) else Dense(X, P, s, unit=unit)

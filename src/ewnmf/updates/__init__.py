@@ -1,1 +1,0 @@
-"""The update rules: how codes, basis and combinations move under given weights."""

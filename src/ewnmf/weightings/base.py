@@ -1,0 +1,91 @@
+"""Weightings: how the losses of a point's attributes become the weights of those attributes.
+
+``D`` is the loss map (M x N, one column per point), ``P`` a prior weight for every entry (None means ones),
+``s`` a weight for every point (None means ones). The effective weights are ``A = s * T``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ewnmf._types import Array, Float64
+
+__all__ = ["Weighed", "Weighting"]
+
+
+class Weighed(NamedTuple):
+    """Effective weights ``A`` and, for every point, its part of ``J*`` and of ``E``."""
+
+    A: Array
+    J: Float64
+    E: Float64
+
+
+@dataclass(frozen=True)
+class Weighting:
+    """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``.
+
+    Derive from it (as a frozen dataclass) to bring your own: with `evaluate` where the weights depend on the losses,
+    with `constant` where they do not. The NumPy reference runs it, with one warning.
+    """
+
+    name: ClassVar[str] = "custom"
+    weighted: ClassVar[bool] = True
+    """Whether entries may differ in weight."""
+    takes_weights: ClassVar[bool] = False
+    """Whether the user gives the weights."""
+    shared: ClassVar[bool] = False
+    """Whether the attributes of a point share one unit of weight."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Weights of one's own may differ between entries, whatever the class that they are derived from."""
+        super().__init_subclass__(**options)
+        if "weighted" not in vars(cls) and {"constant", "evaluate"} & vars(cls).keys():
+            cls.weighted = True
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether the weights depend on the losses."""
+        return type(self).evaluate is not Weighting.evaluate
+
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
+        """The weights before any loss is known (M x N): ``s * P``."""
+        A = np.broadcast_to(np.ones((), X.dtype), X.shape) if P is None else P
+        return A if s is None else A * s
+
+    def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
+        """Weights and objective of the loss map `D`; `silent` attributes without loss are not in it."""
+        A = self.constant(D, P, s)
+        value = _column_sums(np.where(A > 0, A * D, 0))
+        return Weighed(A, value, value)
+
+    def weigh(self, D: Array, P: Array | None = None, s: Array | None = None) -> Array:
+        """The effective weights (M x N) of the loss map `D`."""
+        return self.evaluate(D, P, s).A
+
+    def mean(self, shape: tuple[int, int], P: Array | None = None, s: Array | None = None) -> float:
+        """The mean weight of an entry for a point of weight 1, over points as `s` weighs them; `shape` is (M, N)."""
+        if P is None:
+            return 1.0
+        return float(np.average(np.mean(P, axis=0, dtype=np.float64), weights=s))
+
+    def start(self) -> Weighting:
+        """The weighting of the very first round."""
+        return self
+
+    def times(self, factor: float) -> Weighting | None:
+        """The weighting that gives the same weights for losses multiplied by `factor`; None where that is not known."""
+        return None
+
+    @property
+    def shown(self) -> Weighting:
+        """The weighting whose weights users are handed."""
+        return self
+
+
+def _column_sums(values: Array) -> Float64:
+    sums: Float64 = np.sum(values, axis=0, dtype=np.float64)
+    return sums

@@ -1,0 +1,22 @@
+"""Weights that the user gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ewnmf.weightings.base import Weighting
+
+__all__ = ["Fixed"]
+
+
+@dataclass(frozen=True)
+class Fixed(Weighting):
+    """Given weights, one for every entry, which stay as they are: the paper's "hard" WNMF."""
+
+    name: ClassVar[str] = "fixed"
+    takes_weights: ClassVar[bool] = True
+
+    def times(self, factor: float) -> Fixed:
+        """The same."""
+        return self
