@@ -1,7 +1,7 @@
 """The pictures of the documentation that today's code draws, and the numbers behind them.
 
 ``python -m benchmarks.illustrations [NAME ...] [--folder docs/images]`` draws them (those named, or all) and writes
-their numbers beside them (``pictures.json``), which ``tests/test_pictures.py`` compares with what the code computes.
+their numbers beside them (``pictures.json``), which ``tests/plots/test_pictures.py`` compares with ours.
 Yale is found by `EWNMF_DATA` or beside the repository.
 """
 

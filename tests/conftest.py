@@ -1,6 +1,6 @@
 """Fixtures: the command, the data sets. Hypothesis profiles: ``ci`` draws the same problems, ``thorough`` many new.
 
-``HYPOTHESIS_PROFILE=thorough pytest tests/test_properties.py`` looks further than the test command does.
+``HYPOTHESIS_PROFILE=thorough pytest tests/properties/test_properties.py`` looks further than the test command does.
 """
 
 from __future__ import annotations

@@ -79,7 +79,7 @@ class Archive:
 
 def committed() -> Path | None:
     """``results`` of the clone that this module belongs to; None for a package that was installed without one."""
-    source = Path(__file__).resolve().parents[2]
+    source = Path(__file__).resolve().parents[3]
     folder = source.parent / "results"
     return folder if source.name == "src" and (folder / VERSIONS).is_file() else None
 

@@ -11,7 +11,7 @@ import pytest
 from benchmarks import illustrations, rank
 from ewnmf import NMF
 
-IMAGES = Path(__file__).parents[1] / "docs" / "images"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
 KEPT = json.loads((IMAGES / illustrations.NUMBERS).read_text("utf-8"))
 COMMAND = "redraw it: python -m benchmarks.illustrations"
 

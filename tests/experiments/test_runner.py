@@ -88,7 +88,7 @@ DOOMED = """
 import os, signal, sys, threading
 from ewnmf.experiments.execution.runner import run
 from ewnmf.experiments.execution.store import Store
-from tests.test_experiments_runner import SPECS, Diary
+from tests.experiments.test_runner import SPECS, Diary
 
 path, jobs, rows, delay = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4])
 

@@ -203,7 +203,7 @@ def test_rows_are_on_the_disk_when_add_returns(path):
 import os, signal
 import numpy as np
 from ewnmf.experiments.execution.store import Store
-from tests.test_experiments_store import ARRAYS, SPEC, replace, row_of
+from tests.experiments.test_store import ARRAYS, SPEC, replace, row_of
 store = Store.open({str(path)!r})
 for seed in range(5):
     store.add(row_of(replace(SPEC, seed=seed)), ARRAYS)

@@ -21,7 +21,7 @@ from benchmarks.report import Section, Table, Target, figures, page
 from benchmarks.timing import best_times, per_iteration
 from ewnmf import NMF, Factorization
 
-GOLDEN = Path(__file__).parent / "data" / "golden_small.npz"
+GOLDEN = Path(__file__).parents[1] / "data" / "golden_small.npz"
 
 
 class FakeClock:

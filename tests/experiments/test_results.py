@@ -10,7 +10,7 @@ from ewnmf.experiments.execution.archive import committed, read
 from ewnmf.experiments.pages.render import report
 from ewnmf.experiments.protocol.plan import TARGETS
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 
 

@@ -17,7 +17,7 @@ from tests.transcription.tables import quotient, solve
 from tests.transcription.weights import weighted_sum
 
 Array = NDArray[np.float64]
-GOLDEN = Path(__file__).parent / "data" / "golden_small.npz"
+GOLDEN = Path(__file__).parents[1] / "data" / "golden_small.npz"
 M, N, K, GAMMA = 6, 5, 2, 0.05
 
 LOSSES: list[tuple[str, float | None]] = [("euclidean", None), ("kullback-leibler", None)]

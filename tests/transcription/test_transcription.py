@@ -126,7 +126,7 @@ def test_agrees_with_transcription(
 
 @pytest.mark.parametrize("index", range(3))
 def test_golden_small(index: int) -> None:
-    golden = np.load(Path(__file__).parent / "data" / "golden_small.npz")
+    golden = np.load(Path(__file__).parents[1] / "data" / "golden_small.npz")
     answer = ewnmf.factorize(
         golden["X"].T,
         golden["W0"].shape[1],

@@ -138,12 +138,14 @@ def test_a_missing_folder_is_empty_and_a_damaged_one_a_sentence(store, tmp_path)
 
 
 def test_a_package_without_a_clone_has_no_results(monkeypatch, tmp_path):
-    place = tmp_path / "site-packages" / "ewnmf" / "experiments" / "archive.py"
+    place = tmp_path / "site-packages" / "ewnmf" / "experiments" / "execution" / "archive.py"
     monkeypatch.setattr(archive, "__file__", str(place))
     (tmp_path / "results").mkdir()
     (tmp_path / "results" / "versions.json").write_text("{}")
     assert committed() is None
-    monkeypatch.setattr(archive, "__file__", str(tmp_path / "src" / "ewnmf" / "experiments" / "archive.py"))
+    monkeypatch.setattr(
+        archive, "__file__", str(tmp_path / "src" / "ewnmf" / "experiments" / "execution" / "archive.py")
+    )
     assert committed() == tmp_path / "results"
 
 
