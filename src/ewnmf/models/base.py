@@ -10,10 +10,10 @@ from ewnmf.losses.base import Loss
 from ewnmf.models.rule import Facts, Rule
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["Model"]
+__all__ = ["Model", "check_strength", "refusal"]
 
 
-def _refusal(loss: Loss, other: str, why: str, instead: str) -> ValueError:
+def refusal(loss: Loss, other: str, why: str, instead: str) -> ValueError:
     return ValueError(f"loss={loss.name!r} cannot be combined with {other}: {why}. Use {instead}.")
 
 
@@ -60,6 +60,6 @@ class Model:
         raise NotImplementedError
 
 
-def _check_strength(parameter: str, value: object) -> None:
+def check_strength(parameter: str, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
         raise ValueError(f"{parameter}={value!r} must be a finite number of at least 0.")

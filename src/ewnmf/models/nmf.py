@@ -10,7 +10,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
 from ewnmf.losses.euclidean import Euclidean
-from ewnmf.models.base import Model, _check_strength, _refusal
+from ewnmf.models.base import Model, check_strength, refusal
 from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.weightings.base import Weighting
 
@@ -41,9 +41,9 @@ class NMF(Model):
     order: ClassVar[str] = "codes-first"
 
     def __post_init__(self) -> None:
-        _check_strength("alpha_codes", self.alpha_codes)
-        _check_strength("alpha_components", self.alpha_components)
-        _check_strength("l1_ratio", self.l1_ratio)
+        check_strength("alpha_codes", self.alpha_codes)
+        check_strength("alpha_components", self.alpha_components)
+        check_strength("l1_ratio", self.l1_ratio)
         if self.l1_ratio > 1:
             raise ValueError(f"l1_ratio={self.l1_ratio!r} must be a number from 0 to 1.")
 
@@ -59,9 +59,9 @@ class NMF(Model):
         part = f"penalties (alpha_W, alpha_H) with l1_ratio={self.l1_ratio!r}"
         why = "no step is known that never raises its penalised cost"
         if not hasattr(loss, "with_slope"):
-            raise _refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or alpha_W=0 and alpha_H=0")
+            raise refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or alpha_W=0 and alpha_H=0")
         if self.l1_ratio < 1 and not hasattr(loss, "penalised_factor"):
-            raise _refusal(loss, part, why, "l1_ratio=1, or loss='euclidean' or 'kullback-leibler'")
+            raise refusal(loss, part, why, "l1_ratio=1, or loss='euclidean' or 'kullback-leibler'")
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Multiplicative updates, in fewer products for squared errors without weights and penalties."""

@@ -1,19 +1,24 @@
-"""ONMF: the model."""
+"""ONMF: rows of ``H`` or columns of ``W`` orthogonal; the model and its update rules."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import numpy as np
+
+from ewnmf._types import Array
 from ewnmf.losses.base import Loss
 from ewnmf.losses.euclidean import Euclidean
-from ewnmf.models import orthogonal_rules as rules
-from ewnmf.models.base import Model, _check_strength, _refusal
-from ewnmf.models.rule import Facts, Rule
+from ewnmf.models.base import Model, check_strength, refusal
+from ewnmf.models.nmf import Multiplicative, in_double, in_range
+from ewnmf.models.rule import Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product, weighed
+from ewnmf.models.semi import root_ratio
 from ewnmf.naming import unknown_name
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["Orthogonal"]
+__all__ = ["HardCodes", "HardComponents", "Lagrange", "Orthogonal", "Soft", "Stiefel"]
 
 
 @dataclass(frozen=True)
@@ -46,22 +51,22 @@ class Orthogonal(Model):
             raise unknown_name("method", self.method, ["hard", "soft", "lagrange", "stiefel"])
         if self.of not in ("codes", "components"):
             raise unknown_name("of", self.of, ["codes", "components"])
-        _check_strength("mu", self.mu)
-        _check_strength("lam", self.lam)
+        check_strength("mu", self.mu)
+        check_strength("lam", self.lam)
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Hard: losses with a rank-one fit. Soft: Euclidean and KL. Lagrange, Stiefel: Euclidean without weights."""
         part = f"model='onmf' with method={self.method!r}"
         if self.method == "hard" and not hasattr(loss, "rank_one"):
             why = "its best rank-one fit has no closed form (a method rank_one)"
-            raise _refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or method='soft'")
+            raise refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or method='soft'")
         if self.method == "soft" and not hasattr(loss, "penalised_factor"):
             why = "no step is known that never raises its penalised cost"
-            raise _refusal(loss, part, why, "'euclidean' or 'kullback-leibler', or method='hard'")
+            raise refusal(loss, part, why, "'euclidean' or 'kullback-leibler', or method='hard'")
         if self.method in ("lagrange", "stiefel"):
             if type(loss) is not Euclidean:
                 why = "the method is derived for squared errors"
-                raise _refusal(loss, part, why, "loss='euclidean', or method='hard'")
+                raise refusal(loss, part, why, "loss='euclidean', or method='hard'")
             if weighting.weighted:
                 raise ValueError(
                     f"weighting={weighting.name!r} cannot be combined with {part}: weights break its derivation, and "
@@ -95,7 +100,240 @@ class Orthogonal(Model):
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The rule of the chosen method."""
         if self.method == "hard":
-            return (rules.HardCodes if self.of == "codes" else rules.HardComponents)(loss, facts)
+            return (HardCodes if self.of == "codes" else HardComponents)(loss, facts)
         if self.method == "soft":
-            return rules.Soft(loss, facts, mu=self.mu, lam=self.lam, of=self.of)
-        return (rules.Lagrange if self.method == "lagrange" else rules.Stiefel)(loss, facts, of=self.of)
+            return Soft(loss, facts, mu=self.mu, lam=self.lam, of=self.of)
+        return (Lagrange if self.method == "lagrange" else Stiefel)(loss, facts, of=self.of)
+
+
+def _only(F: Array, best: Array, axis: int) -> Array:
+    kept: Array = np.zeros_like(F)
+    np.put_along_axis(kept, best, np.take_along_axis(F, best, axis), axis)
+    return kept
+
+
+_ROUNDING = 64 * np.finfo(np.float64).eps
+"""Costs that differ by less than this share of what they are made of are equal."""
+
+
+def _choose(fit: Any, axis: int, before: Array) -> Array:
+    """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns.
+
+    Among equals it is the component that was alone `before`: between those rounding would choose, and ``E`` could rise.
+    """
+    cost = np.where(fit.defined, fit.cost, np.inf)
+    best, last = (np.expand_dims(at, axis) for at in (np.argmin(cost, axis=axis), np.argmax(before, axis=axis)))
+    size = np.broadcast_to(fit.size, cost.shape)
+    least, kept = (np.take_along_axis(cost, at, axis) for at in (best, last))
+    allowed = _ROUNDING * np.maximum(*(np.take_along_axis(size, at, axis) for at in (best, last)))
+    alone = np.count_nonzero(before, axis=axis, keepdims=True) == 1
+    best = np.where(alone & (kept <= least + allowed), last, best)
+    return _only(fit.h, best, axis)
+
+
+def _norms(F: Array, axis: int) -> Array:
+    """Euclidean norms in double precision, and 1 where there is nothing."""
+    norm = np.linalg.norm(F.astype(np.float64, copy=False), axis=axis)
+    return np.where(norm > 0, norm, 1)
+
+
+def _largest(F: Array, axis: int) -> Array:
+    """Keep only the largest entry along `axis`, the first of equals."""
+    best = np.expand_dims(np.argmax(F, axis=axis), axis)
+    return _only(F, best, axis)
+
+
+class _Hard(Rule):
+    """Rank-one fits: ``sum A d(x, w h)`` is minimised exactly, for every loss that has a closed form of it."""
+
+    needs_pulls = False
+    loss: Any
+
+    def _fit_codes(self, block: Block, W: Array, A: Array) -> Any:
+        return self._fit(tuple(product(g.T, f) for g, f in self._parts(W, block.X, A)), W.dtype)
+
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
+        """The sums of a rank-one fit of every attribute to every component (M x K each)."""
+        return tuple(product(f, g.T) for g, f in self._parts(H, block.X, terms.A))
+
+    def _parts(self, factor: Array, X: Array, A: Array) -> Iterator[tuple[Array, Array]]:
+        """The two sides of every sum, in double precision: powers leave the range of single precision."""
+        in_factor = self.loss.rank_one_factor(factor.astype(np.float64, copy=False))
+        in_data = self.loss.rank_one_data(X.astype(np.float64, copy=False))
+        return ((g, A * f) for g, f in zip(in_factor, in_data, strict=True))
+
+    def _fit(self, sums: Stats, dtype: Any) -> Any:
+        fit = self.loss.rank_one(sums)
+        largest = float(np.finfo(dtype).max) ** 0.5
+        return fit._replace(h=np.minimum(fit.h, largest).astype(dtype, copy=False))
+
+
+class HardCodes(_Hard):
+    """Every point has the one component that suits it best; ``HH'`` is diagonal.
+
+    Of a dense start every point keeps its largest code: a random partition, which the first basis step fits exactly.
+    (From dense codes the Kullback-Leibler fits of all components would be proportional to each other.)
+    """
+
+    def prepare(self, start: Factors) -> Factors:
+        """One component for every point; fixed components are worked with above the floor, as all others are."""
+        W, held = start.W.copy(order="F"), slice(self.facts.fixed)
+        W[:, held] = np.maximum(W[:, held], self.basis_floor)
+        return start._replace(basis=(W,), H=_largest(start.H, 0))
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
+        return _choose(self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A), 0, H)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Every component refitted to its points, and kept where it has none."""
+        fit = self._fit(stats, basis[0].dtype)
+        return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.basis_floor),)
+
+    def finish(self, factors: Factors, s: Array | None) -> Factors:
+        """Rows of ``H`` with norm one, points by their weights (rows of components without points stay 0).
+
+        Not those of components that are held fixed.
+        """
+        norm = _norms(factors.H if s is None else factors.H * np.sqrt(s), 1)
+        norm[: self.facts.fixed] = 1
+        W, H = factors.W * norm, factors.H / norm[:, None]
+        return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
+
+
+class HardComponents(_Hard):
+    """Every attribute belongs to the one component that suits it best; ``W'W`` is diagonal."""
+
+    def prepare(self, start: Factors) -> Factors:
+        """One component for every attribute."""
+        return start._replace(basis=(_largest(start.W, 1),))
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """The codes refitted to the attributes of each component, and kept where it has none."""
+        fit = self._fit_codes(block, basis[0], terms.A)
+        return np.maximum(np.where(fit.defined, fit.h, H), self.floor)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
+        return (_choose(self._fit(stats, basis[0].dtype), 1, basis[0]),)
+
+    def finish(self, factors: Factors, s: Array | None) -> Factors:
+        """Columns of ``W`` with norm one (those of components without attributes stay 0)."""
+        norm = _norms(factors.W, 0)
+        W, H = factors.W / norm, factors.H * norm[:, None]
+        return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
+
+
+def _others(F: Array, axis: int) -> Array:
+    """``O F`` with ``O = 11' - I``: for every entry the sum of the other components."""
+    others: Array = F.sum(axis=axis, keepdims=True) - F
+    return others
+
+
+class Soft(Multiplicative):
+    """A penalty `mu` on the overlaps of one factor and a ridge `lam` on the other; both steps majorise.
+
+    The cost gains ``mu * sum_j s_j sum_{k != l} H_kj H_lj + lam * sum W^2`` (of the codes; mirrored for the
+    components), both times the mean weight. The weight ``s_j`` of a point counts for its penalty too.
+    """
+
+    loss: Any
+
+    def __init__(self, loss: Loss, facts: Facts, *, mu: float, lam: float, of: str) -> None:
+        super().__init__(loss, facts)
+        self.of_codes = of == "codes"
+        _, on_codes, _, on_basis = facts.penalty_units(loss)
+        units = (on_codes, on_basis) if self.of_codes else (on_basis, on_codes)
+        self.mu, self.lam = (unit * facts.mean_weight * given for unit, given in zip(units, (mu, lam), strict=True))
+
+    def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
+        pull = weighed(self._pull(in_double(H), 0, self.of_codes), block.s)
+        return in_range(self.loss.penalised_factor(in_double(num), in_double(den), pull), H.dtype)
+
+    def _basis_ratio(self, num: Array, den: Array, W: Array) -> Array:
+        pull = self._pull(in_double(W), 1, not self.of_codes)
+        return in_range(self.loss.penalised_factor(in_double(num), in_double(den), pull), W.dtype)
+
+    def _pull(self, F: Array, axis: int, orthogonal: bool) -> Array:
+        return self.mu * _others(F, axis) if orthogonal else self.lam * F
+
+    def penalty_codes(self, block: Block, H: Array) -> Any:
+        """The part of the cost that belongs to the codes."""
+        return weighed(self._penalty(H.astype(np.float64, copy=False), 0, self.of_codes), block.s)
+
+    def penalty_basis(self, basis: Basis) -> float:
+        """The part of the cost that belongs to the basis."""
+        W = basis[0].astype(np.float64, copy=False)
+        return float(np.sum(self._penalty(W, 1, not self.of_codes)))
+
+    def _penalty(self, F: Array, axis: int, orthogonal: bool) -> Any:
+        if orthogonal:
+            return self.mu * np.sum(F * _others(F, axis), axis=axis)
+        return self.lam * np.sum(F * F, axis=axis)
+
+
+class _Unweighted(Rule):
+    """The plain steps of Eq. (7) and (8) through ``XH'``, ``HH'`` and ``W'W``."""
+
+    needs_pulls = False
+    products_only = True
+    shares_sums = True
+
+    def __init__(self, loss: Loss, facts: Facts, *, of: str = "none") -> None:
+        super().__init__(loss, facts)
+        self.of = of
+
+    def shared(self, basis: Basis, stats: Stats) -> Array:
+        """``W'X H'`` for orthogonal codes, else ``W'W`` (K x K)."""
+        W = basis[0]
+        return product(W.T, stats[0] if self.of == "codes" else W)
+
+    def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
+        """Eq. (8), or the method's own step where the codes are to be orthogonal."""
+        num = product(basis[0].T, block.X)
+        if self.of == "codes":
+            return multiply(H, self._orthogonal_ratio(num, self._spread(shared, H)), self.floor)
+        return multiply(H, self.loss.factor(num, product(shared, H)), self.floor)
+
+    def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
+        """``X S H'`` (M x K) and ``H S H'`` (K x K), ``S`` the weights of the points."""
+        SH = weighed(H, block.s).T
+        return product(block.X, SH), product(H, SH)
+
+    def step_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """Eq. (7), or the method's own step where the components are to be orthogonal."""
+        W, (XH, HH) = basis[0], stats
+        if self.of == "components":
+            den = self._spread(product(W.T, XH).T, W.T).T
+            return (multiply(W, self._orthogonal_ratio(XH, den), self.basis_floor),)
+        return (multiply(W, self.loss.factor(XH, product(W, HH)), self.basis_floor),)
+
+    def encoder(self) -> Rule:
+        """Plain nonnegative codes for the fixed basis; entries that are hidden there make them weighted."""
+        return Multiplicative(self.loss, self.facts) if self.facts.priors else _Unweighted(self.loss, self.facts)
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        raise NotImplementedError
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        raise NotImplementedError
+
+
+class Lagrange(_Unweighted):
+    """Ding et al. (2006): ``H *= sqrt(W'X / (W'X H'H))``, ``W *= sqrt(XH' / (W W'X H'))``; may rise."""
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        return product(Q, F)
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        return root_ratio(num, den)
+
+
+class Stiefel(_Unweighted):
+    """Choi (2008): ``H *= W'X / (H X'W H)``, ``W *= XH' / (W H X'W)``; may rise."""
+
+    def _spread(self, Q: Array, F: Array) -> Array:
+        return product(Q.T, F)
+
+    def _orthogonal_ratio(self, num: Array, den: Array) -> Array:
+        return self.loss.factor(num, den)

@@ -10,7 +10,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
 from ewnmf.losses.euclidean import Euclidean
-from ewnmf.models.base import Model, _check_strength, _refusal
+from ewnmf.models.base import Model, check_strength, refusal
 from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.weightings.base import Weighting
 
@@ -42,13 +42,13 @@ class Semi(Model):
     signed_basis: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        _check_strength("ridge", self.ridge)
+        check_strength("ridge", self.ridge)
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Euclidean only."""
         if type(loss) is not Euclidean:
             why = "W H may be negative there, where this loss is not defined"
-            raise _refusal(loss, "model='semi-nmf'", why, "loss='euclidean', or model='nmf' on nonnegative data")
+            raise refusal(loss, "model='semi-nmf'", why, "loss='euclidean', or model='nmf' on nonnegative data")
 
     def takes_negative(self, loss: Loss) -> bool:
         """Always."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Weighed", "Weighting"]
+__all__ = ["Weighed", "Weighting", "column_sums"]
 
 
 class Weighed(NamedTuple):
@@ -59,7 +59,7 @@ class Weighting:
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """Weights and objective of the loss map `D`; `silent` attributes without loss are not in it."""
         A = self.constant(D, P, s)
-        value = _column_sums(np.where(A > 0, A * D, 0))
+        value = column_sums(np.where(A > 0, A * D, 0))
         return Weighed(A, value, value)
 
     def weigh(self, D: Array, P: Array | None = None, s: Array | None = None) -> Array:
@@ -86,6 +86,6 @@ class Weighting:
         return self
 
 
-def _column_sums(values: Array) -> Float64:
+def column_sums(values: Array) -> Float64:
     sums: Float64 = np.sum(values, axis=0, dtype=np.float64)
     return sums

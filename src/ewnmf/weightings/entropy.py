@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ewnmf._types import Array, Float64
-from ewnmf.weightings.base import Weighed, Weighting, _column_sums
+from ewnmf.weightings.base import Weighed, Weighting, column_sums
 
 __all__ = ["Entropy", "even_below", "held"]
 
@@ -76,7 +76,7 @@ class Entropy(Weighting):
         total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
         if self.gamma > _ENDLESS:
             A = self.constant(D, P, s, silent)
-            mean = _column_sums(np.where(A > 0, A * D, 0))
+            mean = column_sums(np.where(A > 0, A * D, 0))
             return Weighed(A, mean, mean)
         if P is not None:
             D = np.where(P > 0, D, np.inf)
@@ -108,13 +108,13 @@ def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float,
     share = mass.astype(np.float64) / total
     log_share, even = np.log(share), np.zeros(share.shape, dtype=bool)
     if np.any(share > 0.5):
-        lacking = _column_sums(np.expm1(z) if P is None else P * np.expm1(z)) / total
+        lacking = column_sums(np.expm1(z) if P is None else P * np.expm1(z)) / total
         log_share = np.where(share > 0.5, np.log1p(np.maximum(lacking, -0.5)), log_share)
         even = (share > 0.5) & (lacking > -even_below(D.dtype))
     E = lowest.astype(np.float64) - gamma * log_share
     if even.any():
         above = D - lowest if P is None else P * np.where(P > 0, D - lowest, 0)
-        E = np.where(even, lowest + _column_sums(above) / total, E)
+        E = np.where(even, lowest + column_sums(above) / total, E)
     T /= mass
     return T, E
 
