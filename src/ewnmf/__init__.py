@@ -10,11 +10,10 @@ if TYPE_CHECKING:
     from ewnmf.choosing.gamma import GammaPath
     from ewnmf.choosing.rank import RankPath
     from ewnmf.estimators.convex import ConvexNMF
-    from ewnmf.estimators.gamma_search import gamma_path
     from ewnmf.estimators.loading import load
     from ewnmf.estimators.nmf import EWNMF, NMF
     from ewnmf.estimators.orthogonal import ONMF
-    from ewnmf.estimators.rank_search import select_rank
+    from ewnmf.estimators.search import gamma_path, select_rank
     from ewnmf.estimators.semi import SemiNMF
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.plots import figures as plots
@@ -52,10 +51,10 @@ _HOMES = {
     "Factorization": "factorization",
     "GammaPath": "choosing.gamma",
     "factorize": "factorization",
-    "gamma_path": "estimators.gamma_search",
+    "gamma_path": "estimators.search",
     "load": "estimators.loading",
     "RankPath": "choosing.rank",
-    "select_rank": "estimators.rank_search",
+    "select_rank": "estimators.search",
 }
 _MODULES = ("datasets", "losses", "metrics", "models", "plots", "weightings")
 
