@@ -62,7 +62,7 @@ class TestStopReasons:
         np.testing.assert_array_equal(state.codes, ewnmf.factorize(X, 3, gamma=0.1, rng=0, max_iter=6).codes)
 
     def test_interrupted_before_anything_was_done(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ewnmf.solvers.loop._Run.start_sums", _raise_interrupt)
+        monkeypatch.setattr("ewnmf.solvers.run.Run.start_sums", _raise_interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             ewnmf.factorize(X, 3, rng=0)
         assert not isinstance(caught.value, Interrupted)
