@@ -68,22 +68,25 @@ def results(case: Case, X: Array, K: int) -> list[Factorization]:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("case", DEFINED, ids=str)
-def test_results_are_finite_and_keep_their_type(case: Case, data: str, dtype: Any) -> None:
-    X, K = suited(DATA[data][0], case, dtype), DATA[data][1]
-    for answer in results(case, X, K):
-        arrays = [answer.codes, answer.components, answer.weights()]
-        if case.convex:
-            assert answer.combinations is not None
-            arrays.append(answer.combinations)
-        for array in arrays:
-            assert array.dtype == dtype
-            assert np.isfinite(array).all()
-        assert np.all(answer.codes >= 0)
-        assert np.all(answer.components >= 0) or case.mixed or case.semi
-        assert np.isfinite(answer.history).all()
-        assert 0 <= answer.excess < np.inf
+def test_results_are_finite_and_keep_their_type(case: Case, dtype: Any) -> None:
+    for kind, (values, K) in DATA.items():
+        for answer in results(case, suited(values, case, dtype), K):
+            assert_sound(answer, case, dtype, kind)
+
+
+def assert_sound(answer: Factorization, case: Case, dtype: Any, kind: str) -> None:
+    arrays = [answer.codes, answer.components, answer.weights()]
+    if case.convex:
+        assert answer.combinations is not None, kind
+        arrays.append(answer.combinations)
+    for array in arrays:
+        assert array.dtype == dtype, kind
+        assert np.isfinite(array).all(), kind
+    assert np.all(answer.codes >= 0), kind
+    assert np.all(answer.components >= 0) or case.mixed or case.semi, kind
+    assert np.isfinite(answer.history).all(), kind
+    assert 0 <= answer.excess < np.inf, kind
 
 
 @pytest.mark.parametrize("case", DEFINED, ids=str)
