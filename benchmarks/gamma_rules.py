@@ -36,7 +36,7 @@ from ewnmf.choosing.gamma import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials
 from ewnmf.choosing.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
 from ewnmf.fitting.pipeline import Settings, run
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import RELATIVE, GammaWish
+from ewnmf.fitting.request import RELATIVE, GammaRequest
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Solution
@@ -196,7 +196,7 @@ def contest(X: Array, target: Array, seed: int, *, hide: bool = False, max_iter:
         found = {gamma: accuracy(fits.at(gamma)) for gamma in (math.inf, *(times * scale for times in RELATIVE))}
         rows = dict(zip(TRIED, found.values(), strict=True))
         for words, judge in rules(fits, scale, hide).items():
-            path, _ = _walk(judge, judge.trials.at(math.inf), scale, GammaWish(rule="auto"))
+            path, _ = _walk(judge, judge.trials.at(math.inf), scale, GammaRequest(rule="auto"))
             rows[words] = found[path.gamma]
         return rows | {"self-tuned": accuracy(fits.self_tuned())}
 

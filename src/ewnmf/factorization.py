@@ -196,8 +196,8 @@ def factorize(
     Factorization
         The factors and how the run went. On Ctrl-C a `KeyboardInterrupt` carries it as ``.solution``.
     """
-    wish = check_gamma(gamma, weighting)
-    problem = Problem.of(loss, model, weighting, gamma=wish.value)
+    request = check_gamma(gamma, weighting)
+    problem = Problem.of(loss, model, weighting, gamma=request.value)
     settings = Settings(order, solver, max_iter, tol, n_jobs, tuple(callbacks))
     floats = [np.float64, np.float32]
     X = check_array(numeric_table(X), accept_sparse="csr", dtype=floats, ensure_all_finite=False, input_name="X")
@@ -219,7 +219,7 @@ def factorize(
     start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P)
     held = times(held, unit.value)
     try:
-        solution = settle(unit.problem, counted, start, settings, unit.wish(wish), fixed=held)
+        solution = settle(unit.problem, counted, start, settings, unit.request(request), fixed=held)
         return Factorization.of(unit.back(solution), points)
     except Interrupted as interrupt:
         interrupt.solution = Factorization.of(unit.back(interrupt.solution), points)

@@ -153,7 +153,7 @@ def settled(X: np.ndarray, **options: Any) -> Any:
     """What becomes of gamma in the trials."""
     estimator = ewnmf.EWNMF(**SHORT, **options)
     trials = estimator._trials(Points(X), *estimator._problem())
-    return trials.settled([1, 3, 6]).wish
+    return trials.settled([1, 3, 6]).request
 
 
 def test_gamma_is_chosen_once_by_what_predicts() -> None:

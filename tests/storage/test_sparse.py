@@ -97,11 +97,11 @@ def test_zero_columns_of_a_fixed_component_are_kept(X: np.ndarray) -> None:
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
     data = storage(sparse.csr_array(X).T)
     problem = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(1.0))
-    heard, rows = data.loud(problem, np.zeros(data.X.shape[0], dtype=bool))
+    present, rows = data.without_zeros(problem, np.zeros(data.X.shape[0], dtype=bool))
     assert isinstance(data, Sparse)
     assert rows is not None
-    assert (heard.silent, heard.X.shape) == (3, (27, 50))
-    assert heard.mass == data.mass == X.size
+    assert (present.silent, present.X.shape) == (3, (27, 50))
+    assert present.mass == data.mass == X.size
 
 
 def test_estimators_take_sparse(X: np.ndarray) -> None:

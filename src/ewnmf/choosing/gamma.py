@@ -15,7 +15,7 @@ from ewnmf.choosing.neighbours import Neighbourhoods, partitions
 from ewnmf.fitting.init import point_numbers
 from ewnmf.fitting.pipeline import Settings, run
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaWish
+from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
@@ -93,12 +93,12 @@ class GammaPath:
 
 
 def settle(
-    problem: Problem, points: Points, start: Factors, settings: Settings, wish: GammaWish, *, fixed: Array
+    problem: Problem, points: Points, start: Factors, settings: Settings, request: GammaRequest, *, fixed: Array
 ) -> Solution:
-    """The run at the gamma that `wish` asks for; without entropy weights, the run."""
-    if not isinstance(problem.weighting, Entropy) or wish.value is not None:
+    """The run at the gamma that `request` asks for; without entropy weights, the run."""
+    if not isinstance(problem.weighting, Entropy) or request.value is not None:
         return run(problem, points, start, settings, fixed=fixed)
-    if wish.rule == "self-tuned":
+    if request.rule == "self-tuned":
         return run(problem, points, start, settings, fixed=fixed, tune=True)
     trials = _Trials.of(problem, points, start, replace(settings, callbacks=()), fixed)
     plain = trials.at(math.inf)
@@ -106,8 +106,8 @@ def settle(
     n = trials.points.X.shape[0]
     if not _rounding(problem, trials.points, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
-    elif wish.times is not None:
-        return run(problem.at(Entropy(wish.times * scale)), points, start, settings, fixed=fixed)
+    elif request.times is not None:
+        return run(problem.at(Entropy(request.times * scale)), points, start, settings, fixed=fixed)
     else:
         judge = _Neighbours.of(trials, scale) or _Hidden.of(trials)
         if judge is None:
@@ -116,7 +116,7 @@ def settle(
             assert isinstance(found, Entropy)
             return solution._replace(path=GammaPath.single(found.gamma, scale, "self-tuned", n))
         trials = judge.trials
-        path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, wish)
+        path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
     if trials.whole and not trials.masked and not settings.callbacks:
         return best._replace(path=path)
     return run(problem.at(Entropy(path.gamma)), points, start, settings, fixed=fixed)._replace(path=path)
@@ -127,16 +127,16 @@ def _rounding(problem: Problem, points: Points, n_components: int) -> float:
     return rounding(problem.loss, data.scale, data.X.dtype, n_components)
 
 
-def _walk(judge: _Judge, plain: Solution, scale: float, wish: GammaWish) -> tuple[GammaPath, Solution]:
+def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -> tuple[GammaPath, Solution]:
     """Fit and score gammas from large to small: the path, and the fit at the gamma that is chosen."""
     gammas, scores, chosen, best = [math.inf], [judge.score(plain)], 0, plain
-    for gamma in wish.gammas or [factor * scale for factor in wish.relative]:
+    for gamma in request.gammas or [factor * scale for factor in request.relative]:
         fit = judge.trials.at(gamma)
         gammas.append(gamma)
         scores.append(judge.score(fit))
         if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]):
             chosen, best = len(gammas) - 1, fit
-        if wish.gammas is None and judge.lost(scores[-1], scores[chosen]):
+        if request.gammas is None and judge.lost(scores[-1], scores[chosen]):
             break
     tried = np.array(gammas)
     n = judge.trials.points.X.shape[0]

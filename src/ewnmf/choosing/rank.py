@@ -18,7 +18,7 @@ from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, sampled, trimmed_
 from ewnmf.fitting import checks
 from ewnmf.fitting.pipeline import Settings, run
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaWish
+from ewnmf.fitting.request import GammaRequest
 from ewnmf.fitting.starts import Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.models.nmf import NMF
@@ -95,7 +95,7 @@ class Trials:
     problem: Problem
     points: Points
     settings: Settings
-    wish: GammaWish
+    request: GammaRequest
     """What is asked of gamma."""
     init: str
     n_init: int
@@ -126,7 +126,7 @@ class Trials:
 
         Tried are plain NMF and `MULTIPLES` of its mean loss, which is taken as 0 where only rounding is left.
         """
-        if self.wish.rule != "auto" or not isinstance(self.problem.weighting, Entropy):
+        if self.request.rule != "auto" or not isinstance(self.problem.weighting, Entropy):
             return self
         K, plain = candidates[len(candidates) // 2], self._at(math.inf)
         fit = plain._fit(K, 0)
@@ -139,7 +139,7 @@ class Trials:
         return [plain, *tried][int(np.argmin(losses))]
 
     def _at(self, gamma: float) -> Trials:
-        return replace(self, wish=GammaWish(gamma), problem=self.problem.at(Entropy(gamma)))
+        return replace(self, request=GammaRequest(gamma), problem=self.problem.at(Entropy(gamma)))
 
     @property
     def limit(self) -> int:
@@ -184,7 +184,7 @@ class Trials:
             start = start_by_point(problem, seen, n_components, self.init, Starts(), rng)
             try:
                 if turn == 0:
-                    answers.append(settle(problem, seen, start, self._short, self.wish, fixed=fixed))
+                    answers.append(settle(problem, seen, start, self._short, self.request, fixed=fixed))
                 else:
                     answers.append(run(problem, seen, start, self._short, fixed=fixed))
             except Interrupted:

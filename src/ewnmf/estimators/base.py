@@ -25,7 +25,7 @@ from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.init import INITS
 from ewnmf.fitting.pipeline import Settings, run
 from ewnmf.fitting.points import Points, read_points
-from ewnmf.fitting.request import GammaWish, check_gamma
+from ewnmf.fitting.request import GammaRequest, check_gamma
 from ewnmf.fitting.starts import Starts, start_by_point
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.losses.base import Loss
@@ -84,10 +84,10 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
     def _model(self) -> Model:
         raise NotImplementedError
 
-    def _problem(self) -> tuple[Problem, GammaWish]:
+    def _problem(self) -> tuple[Problem, GammaRequest]:
         """The problem of the parameters, and what is asked of gamma."""
-        wish = check_gamma(self.gamma, self.weighting)
-        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=wish.value), wish
+        request = check_gamma(self.gamma, self.weighting)
+        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=request.value), request
 
     def _settings(self) -> Settings:
         progress = [Progress(label=type(self).__name__)] if self.verbose else []
@@ -153,20 +153,20 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, starts: Starts, grid: GammaWish | None = None, **weighed: Any) -> None:
-        problem, wish = self._problem()
-        wish = wish if grid is None else grid
+    def _fit(self, X: Any, starts: Starts, grid: GammaRequest | None = None, **weighed: Any) -> None:
+        problem, request = self._problem()
+        request = request if grid is None else grid
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
-        self._choose_rank(points, problem, wish)
+        self._choose_rank(points, problem, request)
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         counted = points.take(points.counted)
         points.warn("the codes of the mean point", "components of 0", stacklevel=5)
         unit = Unit.of(problem, counted)
-        problem, wish, counted = unit.problem, unit.wish(wish), counted.times(unit.value)
+        problem, request, counted = unit.problem, unit.request(request), counted.times(unit.value)
         starts, fixed = starts.take(points.counted).times(unit.value), times(fixed, unit.value)
         self._learn_facts(counted, problem)
         tasks = FitTasks(self, X, n_init, settings.max_iter)
@@ -180,7 +180,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 watching = tasks.start(self._attributes_at)
                 watched = replace(settings, callbacks=unit.watching([*settings.callbacks, *watching]))
                 if best is None:
-                    solution = settle(problem, counted, start, watched, wish, fixed=fixed)
+                    solution = settle(problem, counted, start, watched, request, fixed=fixed)
                     self.gamma_path_ = unit.back(solution).path
                 else:
                     solution = run(problem, counted, start, watched, fixed=fixed)
@@ -198,14 +198,14 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         tasks.end({})
         self._warn(best)
 
-    def _choose_rank(self, points: Points, problem: Problem, wish: GammaWish) -> None:
+    def _choose_rank(self, points: Points, problem: Problem, request: GammaRequest) -> None:
         """Set `rank_path_` where the number of components is to be chosen, and only there."""
         if hasattr(self, "rank_path_"):
             del self.rank_path_
         if isinstance(self.n_components, str) and self.n_components == "cv":
-            self.rank_path_ = search(self._trials(points, problem, wish))
+            self.rank_path_ = search(self._trials(points, problem, request))
 
-    def _trials(self, points: Points, problem: Problem, wish: GammaWish, **options: Any) -> Trials:
+    def _trials(self, points: Points, problem: Problem, request: GammaRequest, **options: Any) -> Trials:
         if problem.model.refuses_hidden() is not None:
             raise ValueError(
                 f"n_components='cv' and select_rank hide entries from the fit, which {type(self).__name__} (model="
@@ -224,7 +224,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
             counted.times(unit.value),
             int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
             settings=self._settings(),
-            wish=unit.wish(wish),
+            request=unit.request(request),
             init=self.init,
             n_init=checks.check_count("n_init", self.n_init),
             fixed=self.fixed_components,
@@ -233,11 +233,11 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
 
     def _rank_path(self, X: Any, candidates: Any, repeats: int, share: float, **weighed: Any) -> RankPath:
         """The path of `ewnmf.select_rank`."""
-        problem, wish = self._problem()
+        problem, request = self._problem()
         options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
-        trials = self._trials(points, problem, wish, **options)
+        trials = self._trials(points, problem, request, **options)
         if candidates is None:
             return search(trials)
         found = check_candidates(candidates, trials.limit)

@@ -65,13 +65,13 @@ def gamma_path(
     """
     if estimator is not None and (parameters or n_components != "auto"):
         raise ValueError("estimator was given, so its parameters cannot be given too; set them on the estimator.")
-    wish = check_grid(relative, gammas)
+    request = check_grid(relative, gammas)
     model = EWNMF(n_components, **parameters) if estimator is None else clone(estimator)
     model.set_params(gamma="auto")
     if not isinstance(model._problem()[0].weighting, Entropy) or isinstance(model.weighting, Entropy):
         raise ValueError(f"weighting={model.weighting!r} has no gamma to choose; use weighting='entropy'.")
     given = {"sample_weight": sample_weight, "mask": mask}
-    model._fit(X, Starts(), wish, **{name: value for name, value in given.items() if value is not None})
+    model._fit(X, Starts(), request, **{name: value for name, value in given.items() if value is not None})
     path: GammaPath = model.gamma_path_
     return path
 

@@ -66,13 +66,13 @@ def run(
     needed = np.asarray(fixed.any(axis=0))
     zero = _zero_attributes(problem, data, needed)
     start = _without(start, zero)
-    heard, rows = data.loud(problem, needed=needed)
+    present, rows = data.without_zeros(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
     try:
         solution = solve(
             problem,
-            heard,
+            present,
             _restricted(start, rows),
             order=settings.order,
             accelerate=settings.solver == "accelerated",

@@ -12,7 +12,7 @@ import numpy as np
 
 from ewnmf.weightings.entropy import Entropy
 
-__all__ = ["RELATIVE", "GammaWish", "check_gamma", "check_grid"]
+__all__ = ["RELATIVE", "GammaRequest", "check_gamma", "check_grid"]
 
 RELATIVE = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
 """The gammas that are tried, in units of the mean loss of plain NMF. Above them weights hardly differ from equal ones,
@@ -23,7 +23,7 @@ _MULTIPLE = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?) ?x")
 
 
 @dataclass(frozen=True)
-class GammaWish:
+class GammaRequest:
     """What the user asks of gamma: a value, a multiple of plain NMF's mean loss, or a rule and what it may try."""
 
     value: float | None = None
@@ -33,7 +33,7 @@ class GammaWish:
     gammas: tuple[float, ...] | None = None
 
     @classmethod
-    def named(cls, text: str) -> GammaWish | None:
+    def named(cls, text: str) -> GammaRequest | None:
         """``"auto"``, ``"self-tuned"``, or a multiple such as ``"4x"``; None for any other text."""
         if text in ("auto", "self-tuned"):
             return cls(rule=text)
@@ -48,15 +48,15 @@ class GammaWish:
 _GAMMA = "a positive number, 'auto', 'self-tuned', or a multiple of plain NMF's mean loss such as '4x'"
 
 
-def check_gamma(gamma: object, weighting: object) -> GammaWish:
+def check_gamma(gamma: object, weighting: object) -> GammaRequest:
     """What is asked of gamma; a weighting that brings its own gamma decides."""
     own = weighting.gamma if isinstance(weighting, Entropy) else None
     if isinstance(gamma, str):
-        wish = GammaWish.named(gamma)
-        if wish is None:
+        request = GammaRequest.named(gamma)
+        if request is None:
             raise ValueError(f"gamma={gamma!r} must be {_GAMMA}.")
         if own is None:
-            return wish
+            return request
         if gamma != "auto":
             raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
         gamma = own
@@ -71,16 +71,16 @@ def check_gamma(gamma: object, weighting: object) -> GammaWish:
         raise ValueError(f"gamma={gamma!r} must be {_GAMMA}.")
     if own is not None and own != gamma:
         raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
-    return GammaWish(float(gamma))
+    return GammaRequest(float(gamma))
 
 
-def check_grid(relative: Any, gammas: Any) -> GammaWish:
+def check_grid(relative: Any, gammas: Any) -> GammaRequest:
     """The gammas to try: multiples of plain NMF's mean loss, or absolute values; the usual multiples by default."""
     if relative is not None and gammas is not None:
         raise ValueError("relative and gammas were both given; give one of them.")
     name, grid = ("gammas", gammas) if gammas is not None else ("relative", relative)
     if grid is None:
-        return GammaWish(rule="auto")
+        return GammaRequest(rule="auto")
     try:
         values = np.atleast_1d(np.asarray(grid, dtype=np.float64)).ravel()
     except (TypeError, ValueError):
@@ -90,4 +90,6 @@ def check_grid(relative: Any, gammas: Any) -> GammaWish:
         found = f"has {bad[0]:g}" if bad.size else "is empty"
         raise ValueError(f"{name} {found}; give positive, finite numbers (plain NMF is always tried too).")
     ordered = tuple(float(value) for value in np.unique(values)[::-1])
-    return GammaWish(rule="auto", gammas=ordered) if name == "gammas" else GammaWish(rule="auto", relative=ordered)
+    return (
+        GammaRequest(rule="auto", gammas=ordered) if name == "gammas" else GammaRequest(rule="auto", relative=ordered)
+    )

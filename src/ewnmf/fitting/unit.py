@@ -16,7 +16,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaWish
+from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Iteration, Solution
@@ -58,12 +58,12 @@ class Unit:
         """What losses are multiplied by."""
         return self.asked.cost(self.value)
 
-    def wish(self, wish: GammaWish) -> GammaWish:
+    def request(self, request: GammaRequest) -> GammaRequest:
         """What is asked of gamma, in this unit."""
-        gammas = wish.gammas and tuple(gamma * self._cost for gamma in wish.gammas)
+        gammas = request.gammas and tuple(gamma * self._cost for gamma in request.gammas)
         weighting = self.problem.weighting
-        value = wish.value if wish.value is None or not isinstance(weighting, Entropy) else weighting.gamma
-        return replace(wish, value=value, gammas=gammas)
+        value = request.value if request.value is None or not isinstance(weighting, Entropy) else weighting.gamma
+        return replace(request, value=value, gammas=gammas)
 
     def watching(self, callbacks: Iterable[Callback]) -> list[Callback]:
         """Callbacks that are shown iterations in the unit of the user."""

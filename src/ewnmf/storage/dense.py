@@ -125,7 +125,7 @@ class Dense:
         X = self.points(slice(None))
         return product(X.T, X)
 
-    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
+    def without_zeros(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """The data without attributes that are zero in every point, and which attributes those are not.
 
         Attributes where `needed` is True stay in any case.

@@ -48,7 +48,7 @@ class Sparse(Dense):
         dense: Array = (self.X.T @ self.X).toarray(order="F")
         return dense
 
-    def loud(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
+    def without_zeros(self, problem: Problem, needed: Array) -> tuple[Dense, Array | None]:
         """Attributes that are zero in every point have a closed form: see `Block.silent`.
 
         Not where they have priors of their own and share the weights of a point with the others, nor for a loss or
@@ -56,11 +56,11 @@ class Sparse(Dense):
         """
         if not problem.is_known or (self.P is not None and problem.weighting.shared):
             return self, None
-        heard = needed.copy()
-        heard[self.X.indices[self.X.data != 0]] = True
-        if heard.all() or not heard.any() or not problem.loss.silent_zeros:
+        present = needed.copy()
+        present[self.X.indices[self.X.data != 0]] = True
+        if present.all() or not present.any() or not problem.loss.silent_zeros:
             return self, None
-        rows = np.flatnonzero(heard)
+        rows = np.flatnonzero(present)
         P = None if self.P is None else self.P[rows]
         mean = None if self.P is None else self.mean_weight(problem)
         X = self.X.tocsr()[rows].tocsc()
