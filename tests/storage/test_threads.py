@@ -36,6 +36,17 @@ def _threads(api: str = "blas") -> list[int]:
 
 
 @pytest.fixture(autouse=True)
+def no_tracing() -> Iterator[None]:
+    """Whoever traces (coverage) holds a lock at times, which an interrupt or a fork would leave locked for good."""
+    here, elsewhere = sys.gettrace(), threading.gettrace()
+    sys.settrace(None)
+    threading.settrace(None)
+    yield
+    sys.settrace(here)
+    threading.settrace(elsewhere)
+
+
+@pytest.fixture(autouse=True)
 def three_threads() -> Iterator[None]:
     """Limits that differ from one, on every machine."""
     with threadpool_limits(3):
