@@ -104,6 +104,13 @@ def test_refusals_are_one_sentence_and_touch_nothing(capsys, out, arguments, sen
     assert not out.exists()
 
 
+def test_a_results_folder_that_is_not_there_is_refused(capsys, out, tmp_path, rendered):
+    code, _, errors = said(capsys, "--render", "--results", str(tmp_path / "none"), "--out", str(out))
+    assert code == 2
+    assert "is no folder; name the one that holds the finished rows." in errors
+    assert not out.exists()
+
+
 def test_missing_data_is_refused_before_anything_runs(capsys, out, tmp_path):
     code, _, error = said(capsys, "fig2", "fig6", "--out", out, "--data", tmp_path)
     assert code == 2

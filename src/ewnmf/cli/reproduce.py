@@ -72,6 +72,9 @@ def reproduce(targets: tuple[str, ...], quick: bool, **options: Any) -> int:
         raise click.UsageError("--render and --no-render cannot both be given.")
     if options["export"]:
         return _export(out, options["export"])
+    folder = options["results"]
+    if folder is not None and not folder.is_dir():
+        raise click.UsageError(f"--results {folder} is no folder; name the one that holds the finished rows.")
     finished = None if options["fresh"] else options["results"] or committed()
     if options["list_only"]:
         return _list(everything, quick, limits, out, home, finished)

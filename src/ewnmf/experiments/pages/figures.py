@@ -69,6 +69,11 @@ def against_gamma(found: Experiment, table: str) -> Figure:
             _printed_values(ax, table, measure)
             ax.set_ylabel(f"{measure} in %")
             ax.set_title(f"{measure}, k-means on {title}", fontsize=10)
+    return with_gammas(figure, axes)
+
+
+def with_gammas(figure: Figure, axes: Any) -> Figure:
+    """The figure with gammas named below its last line of panels, and one legend."""
     for ax in axes[-1]:
         ax.set_xlabel(r"$\gamma$ (no unit: pixels are scaled to [0, 1])")
         shown = [gamma for gamma in GAMMAS if round(np.log10(gamma)) % 2 == 0]

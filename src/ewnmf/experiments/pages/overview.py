@@ -7,10 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ewnmf.experiments.pages.figures import AS_PRINTED, LOOKS, _gamma_panel, _legend, _power, _printed_values, panels
+from ewnmf.experiments.pages.figures import (
+    AS_PRINTED,
+    LOOKS,
+    _gamma_panel,
+    _legend,
+    _printed_values,
+    panels,
+    with_gammas,
+)
 from ewnmf.experiments.pages.statistics import MAIN, MEASURES, PROTOCOLS, Experiment, Result, spread
 from ewnmf.experiments.pages.tables import printed
-from ewnmf.experiments.protocol.paper import DATASETS, GAMMAS, PRINTED
+from ewnmf.experiments.protocol.paper import DATASETS, PRINTED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,13 +39,7 @@ def all_gammas(found: Mapping[str, Experiment]) -> Figure:
             _printed_values(ax, table, measure)
             ax.set_ylabel(f"{measure} in %")
             ax.set_title(f"{DATASETS[runs.dataset]}, {measure}", fontsize=10)
-    for ax in axes[-1]:
-        ax.set_xlabel(r"$\gamma$ (no unit: pixels are scaled to [0, 1])")
-        shown = [gamma for gamma in GAMMAS if round(np.log10(gamma)) % 2 == 0]
-        ax.set_xticks(shown, [_power(gamma) for gamma in shown])
-        ax.minorticks_off()
-    _legend(figure, axes.ravel(), columns=3)
-    return figure
+    return with_gammas(figure, axes)
 
 
 def all_methods(found: Scores) -> Figure:
