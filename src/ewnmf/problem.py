@@ -6,17 +6,9 @@ from dataclasses import dataclass, replace
 
 from ewnmf import losses, models, weightings
 from ewnmf.models.rule import Facts, Rule
+from ewnmf.scalar import has_own_form
 
 __all__ = ["Problem"]
-
-_KNOWN = (
-    losses.Euclidean,
-    losses.KullbackLeibler,
-    losses.Alpha,
-    weightings.Uniform,
-    weightings.Fixed,
-    weightings.Entropy,
-)
 
 
 @dataclass(frozen=True)
@@ -77,11 +69,11 @@ class Problem:
 
     @property
     def is_known(self) -> bool:
-        """Whether loss and weighting are of this package."""
+        """Whether loss and weighting have scalar forms, which can be compiled."""
         return not self.foreign
 
     @property
     def foreign(self) -> dict[str, object]:
-        """The loss and the weighting, where they are the user's own, if only derived: what they do is not known."""
+        """The loss and the weighting, where they bring no scalar form: only their array forms are known."""
         parts = {"loss": self.loss, "weighting": self.weighting}
-        return {name: part for name, part in parts.items() if type(part) not in _KNOWN}
+        return {name: part for name, part in parts.items() if not has_own_form(part)}

@@ -1,4 +1,4 @@
-"""``exp``, ``expm1`` and the log of a ratio that the compiler can vectorise, in double and single precision.
+"""The functions of `ewnmf.scalar` as the compiler can vectorise them, in double and single precision.
 
 ``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r|`` up to
 ``ln(2) / 2``. ``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of
@@ -15,7 +15,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["SAFE", "bits", "exp", "expm1", "log_ratio", "number"]
+from ewnmf.scalar import exp, expm1, log_of_ratio, square
+
+__all__ = ["SAFE", "bits", "number"]
 
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
@@ -101,11 +103,6 @@ def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     return _float32_of(np.int32((_int32_of(shifted) + np.int32(127)) << np.int32(23))), p * r
 
 
-def exp(x: Any) -> Any:
-    """``e^x``."""
-    raise NotImplementedError
-
-
 @overload(exp, inline="always", jit_options=_OPTIONS)
 def _exp(x: Any) -> Any:
     if x == types.float32:
@@ -121,11 +118,6 @@ def _exp(x: Any) -> Any:
         return power + grown * power
 
     return double
-
-
-def expm1(x: Any) -> Any:
-    """``e^x - 1``, with all its digits near 0."""
-    raise NotImplementedError
 
 
 @overload(expm1, inline="always", jit_options=_OPTIONS)
@@ -145,13 +137,8 @@ def _expm1(x: Any) -> Any:
     return double
 
 
-def log_ratio(y: Any, x: Any) -> Any:
-    """``ln(y / x)``, with the digits of ``y - x`` where the two are close."""
-    raise NotImplementedError
-
-
-@overload(log_ratio, inline="always", jit_options=_OPTIONS)
-def _log_ratio(y: Any, x: Any) -> Any:
+@overload(log_of_ratio, inline="always", jit_options=_OPTIONS)
+def _log_of_ratio(y: Any, x: Any) -> Any:
     if y == types.float32:
 
         def single(y: Any, x: Any) -> Any:
@@ -192,6 +179,12 @@ def _log_ratio(y: Any, x: Any) -> Any:
         return e * _LN2 + (s * (z * p) + 2.0 * s)
 
     return double
+
+
+@overload(square, jit_options={**_OPTIONS, "fastmath": {"nnan", "nsz"}})
+def _square(x):
+    """Rounded: fused with what follows, the least of them would differ from itself."""
+    return lambda x: x * x
 
 
 def bits(x: Any) -> Any:
