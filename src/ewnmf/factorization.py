@@ -25,7 +25,6 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
 from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Factorization", "factorize", "spread"]
 
@@ -99,7 +98,7 @@ class Factorization:
             history=np.array(solution.history),
             excess=solution.excess,
             loss=solution.loss,
-            gamma=weighting.gamma if isinstance(weighting, Entropy) else None,
+            gamma=weighting.strength,
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,

@@ -36,6 +36,7 @@ class Entropy(Weighting):
 
     name: ClassVar[str] = "entropy"
     shared: ClassVar[bool] = True
+    has_gamma: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float | np.number):
