@@ -20,9 +20,9 @@ from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["Settings", "run"]
+__all__ = ["SOLVERS", "Settings", "run"]
 
-SOLVERS = ("accelerated", "mu")
+SOLVERS = ("mu", "accelerated")
 
 
 @dataclass(frozen=True)

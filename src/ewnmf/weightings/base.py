@@ -33,6 +33,8 @@ class Weighting:
     """
 
     name: ClassVar[str] = "custom"
+    meaning: ClassVar[str] = "weights of one's own."
+    """What it does, in the texts of parameters."""
     weighted: ClassVar[bool] = True
     """Whether entries may differ in weight."""
     takes_weights: ClassVar[bool] = False

@@ -35,6 +35,7 @@ class Entropy(Weighting):
     gamma: float
 
     name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = "a weight for every attribute of every point, learned with the factors."
     shared: ClassVar[bool] = True
     has_gamma: ClassVar[bool] = True
 
