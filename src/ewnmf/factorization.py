@@ -14,18 +14,22 @@ from ewnmf._types import Array
 from ewnmf.choosing.gamma import GammaPath, settle
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import Settings
+from ewnmf.fitting.pipeline import SOLVERS, Settings
 from ewnmf.fitting.points import Points, read_points
 from ewnmf.fitting.request import check_gamma
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.losses.base import Loss
+from ewnmf.losses.registry import LOSSES
 from ewnmf.models.base import Model
+from ewnmf.models.registry import MODELS
+from ewnmf.naming import with_names
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
+from ewnmf.solvers.orders import ORDERS
 from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.registry import WEIGHTINGS
 
 __all__ = ["Factorization", "factorize", "spread"]
 
@@ -99,7 +103,7 @@ class Factorization:
             history=np.array(solution.history),
             excess=solution.excess,
             loss=solution.loss,
-            gamma=weighting.gamma if isinstance(weighting, Entropy) else None,
+            gamma=weighting.strength,
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,
@@ -117,6 +121,7 @@ def spread(part: Array, rows: Array) -> Array:
     return whole
 
 
+@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=SOLVERS, order=ORDERS)
 def factorize(
     X: Any,
     n_components: Any,
@@ -153,11 +158,11 @@ def factorize(
         not at all where `weighting` is ``"none"`` and few entries are stored.
     n_components : int or "auto"
         K; ``"auto"`` takes it from a given start, else m.
-    loss : {"euclidean", "kullback-leibler", "alpha"} or Loss
+    loss : $loss or Loss
         ``"alpha"`` is ``losses.Alpha(0.5)``.
-    model : {"nmf", "semi-nmf", "convex-nmf", "onmf"} or Model
+    model : $model or Model
         What is asked of the factors.
-    weighting : {"entropy", "fixed", "none"} or Weighting
+    weighting : $weighting or Weighting
         How entries are weighted.
     gamma : float, "auto", "self-tuned" or a text like "4x"
         Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
@@ -176,9 +181,9 @@ def factorize(
         Prior importance of the attributes.
     fixed_components : array-like of shape (k, m), optional
         The first k components, which stay as they are.
-    order : {"components-first", "codes-first"}
+    order : $order
         Which factor moves first.
-    solver : {"mu", "accelerated"}
+    solver : $solver
         The paper's multiplicative updates, or the same from extrapolated points (``model="nmf"`` only).
     max_iter : int
         Iterations at the most.

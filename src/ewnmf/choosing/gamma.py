@@ -21,7 +21,6 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
 from ewnmf.storage.threads import single_threaded_blas
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["GammaPath", "settle"]
 
@@ -95,8 +94,8 @@ class GammaPath:
 def settle(
     problem: Problem, points: Points, start: Factors, settings: Settings, request: GammaRequest, *, fixed: Array
 ) -> Solution:
-    """The run at the gamma that `request` asks for; without entropy weights, the run."""
-    if not isinstance(problem.weighting, Entropy) or request.value is not None:
+    """The run at the gamma that `request` asks for; without a gamma, the run."""
+    if not problem.weighting.has_gamma or request.value is not None:
         return run(problem, points, start, settings, fixed=fixed)
     if request.rule == "self-tuned":
         return run(problem, points, start, settings, fixed=fixed, tune=True)
@@ -107,19 +106,19 @@ def settle(
     if not _rounding(problem, trials.points, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
     elif request.times is not None:
-        return run(problem.at(Entropy(request.times * scale)), points, start, settings, fixed=fixed)
+        return run(problem.at_gamma(request.times * scale), points, start, settings, fixed=fixed)
     else:
         judge = _Neighbours.of(trials, scale) or _Hidden.of(trials)
         if judge is None:
             solution = run(problem, points, start, settings, fixed=fixed, tune=True)
-            found = solution.problem.weighting
-            assert isinstance(found, Entropy)
-            return solution._replace(path=GammaPath.single(found.gamma, scale, "self-tuned", n))
+            found = solution.problem.weighting.strength
+            assert found is not None
+            return solution._replace(path=GammaPath.single(found, scale, "self-tuned", n))
         trials = judge.trials
         path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
     if trials.whole and not trials.masked and not settings.callbacks:
         return best._replace(path=path)
-    return run(problem.at(Entropy(path.gamma)), points, start, settings, fixed=fixed)._replace(path=path)
+    return run(problem.at_gamma(path.gamma), points, start, settings, fixed=fixed)._replace(path=path)
 
 
 def _rounding(problem: Problem, points: Points, n_components: int) -> float:
@@ -172,7 +171,7 @@ class _Trials:
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`."""
         try:
-            return run(self.problem.at(Entropy(gamma)), self.points, self.start, self.settings, fixed=self.fixed)
+            return run(self.problem.at_gamma(gamma), self.points, self.start, self.settings, fixed=self.fixed)
         except Interrupted as interrupt:
             if self.whole:
                 raise

@@ -25,7 +25,6 @@ from ewnmf.models.nmf import NMF
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["RankPath", "Trials", "check_candidates", "search", "usual_candidates"]
 
@@ -126,7 +125,7 @@ class Trials:
 
         Tried are plain NMF and `MULTIPLES` of its mean loss, which is taken as 0 where only rounding is left.
         """
-        if self.request.rule != "auto" or not isinstance(self.problem.weighting, Entropy):
+        if self.request.rule != "auto" or not self.problem.weighting.has_gamma:
             return self
         K, plain = candidates[len(candidates) // 2], self._at(math.inf)
         fit = plain._fit(K, 0)
@@ -139,7 +138,7 @@ class Trials:
         return [plain, *tried][int(np.argmin(losses))]
 
     def _at(self, gamma: float) -> Trials:
-        return replace(self, request=GammaRequest(gamma), problem=self.problem.at(Entropy(gamma)))
+        return replace(self, request=GammaRequest(gamma), problem=self.problem.at_gamma(gamma))
 
     @property
     def limit(self) -> int:

@@ -34,7 +34,6 @@ from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution
 from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Factorizer"]
 
@@ -272,8 +271,8 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
     def _attributes_at(self, report: Iteration) -> dict[str, Any]:
         """What makes a fitted estimator of the state at an iteration."""
         problem = self._problem()[0]
-        if type(problem.weighting) is Entropy and report.gamma is not None:
-            problem = problem.at(Entropy(report.gamma))
+        if problem.weighting.has_gamma and report.gamma is not None:
+            problem = problem.at_gamma(report.gamma)
         return {
             "components_": np.array(report.components, order="C"),
             "n_components_": report.components.shape[0],
@@ -293,7 +292,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         self.n_components_ = self.components_.shape[0]
         if factors.U is not None:
             self.combinations_ = spread(factors.U, counted)
-        self.gamma_ = problem.weighting.gamma if isinstance(problem.weighting, Entropy) else None
+        self.gamma_ = problem.weighting.strength
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)

@@ -18,13 +18,11 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
-from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["Settings", "run"]
+__all__ = ["SOLVERS", "Settings", "run"]
 
-SOLVERS = ("accelerated", "mu")
+SOLVERS = ("mu", "accelerated")
 
 
 @dataclass(frozen=True)
@@ -50,10 +48,10 @@ def run(
 ) -> Solution:
     """One run of the core on points that all count, with `fixed` (k x m) as its first components.
 
-    With `tune` gamma is settled during its first part. NMF at an infinite gamma, where every entry has the weight
-    1 / m, is plain NMF but for that factor, and runs as such.
+    With `tune` gamma is settled during its first part. NMF at an infinite gamma, where all entries have one weight, is
+    plain NMF but for that factor, and runs as such.
     """
-    if not tune and _even(problem.weighting) and isinstance(problem.model, NMF) and points.P is None:
+    if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
     data, start = points.data, start.holding(fixed)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
@@ -90,15 +88,15 @@ def run(
     return solution._replace(factors=whole(solution.factors))
 
 
-def _even(weighting: Weighting) -> bool:
-    """Whether these are entropy weights at an infinite gamma."""
-    return type(weighting) is Entropy and not weighting.adaptive
+def _even(problem: Problem) -> bool:
+    """Whether these are weights at an infinite gamma, which are all alike."""
+    known = "weighting" not in problem.foreign
+    return known and problem.weighting.has_gamma and not problem.weighting.adaptive
 
 
 def _run_plain(problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> Solution:
     """The run at an infinite gamma."""
-    assert isinstance(problem.weighting, Entropy)
-    m, gamma = points.X.shape[1], problem.weighting.gamma
+    m, gamma = points.X.shape[1] if problem.weighting.shared else 1, problem.weighting.strength
 
     def weighed(at: Iteration) -> Iteration:
         return replace(at, objective=at.objective / m, excess=at.excess / m, gamma=gamma)
