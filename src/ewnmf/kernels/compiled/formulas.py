@@ -29,6 +29,7 @@ ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True
 """For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
 ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """For what only compiled code calls."""
+_INLINE: dict[str, Any] = {**ROW, "forceinline": True}
 
 
 def has(c: Any, name: str) -> bool:
@@ -49,7 +50,7 @@ def divergence(c, x, y):
     raise NotImplementedError
 
 
-@overload(divergence, inline="always", jit_options=ROW)
+@overload(divergence, jit_options=_INLINE)
 def _divergence(c, x, y):
     return _formula(c, "divergence")
 
@@ -59,7 +60,7 @@ def neg_of_data(c, x):
     raise NotImplementedError
 
 
-@overload(neg_of_data, inline="always", jit_options=ROW)
+@overload(neg_of_data, jit_options=_INLINE)
 def _neg_of_data(c, x):
     return _formula(c, "neg_of_data")
 
@@ -69,7 +70,7 @@ def neg(c, x, y):
     raise NotImplementedError
 
 
-@overload(neg, inline="always", jit_options=ROW)
+@overload(neg, jit_options=_INLINE)
 def _neg(c, x, y):
     return (lambda c, x, y: neg_of_data(c, x)) if has(c, "neg_of_data") else _formula(c, "neg")
 
@@ -79,7 +80,7 @@ def pos(c, x, y):
     raise NotImplementedError
 
 
-@overload(pos, inline="always", jit_options=ROW)
+@overload(pos, jit_options=_INLINE)
 def _pos(c, x, y):
     return _formula(c, "pos")
 
@@ -109,7 +110,7 @@ def share(c, d, lowest):
     raise NotImplementedError
 
 
-@overload(share, inline="always", jit_options=ROW)
+@overload(share, jit_options=_INLINE)
 def _share(c, d, lowest):
     return _formula(c, "share")
 
@@ -119,7 +120,7 @@ def shortfall(c, d, lowest):
     raise NotImplementedError
 
 
-@overload(shortfall, inline="always", jit_options=ROW)
+@overload(shortfall, jit_options=_INLINE)
 def _shortfall(c, d, lowest):
     return _formula(c, "shortfall")
 
@@ -129,7 +130,7 @@ def value(c, d):
     raise NotImplementedError
 
 
-@overload(value, inline="always", jit_options=ROW)
+@overload(value, jit_options=_INLINE)
 def _value(c, d):
     return _formula(c, "value")
 
@@ -139,6 +140,6 @@ def slope(c, d):
     raise NotImplementedError
 
 
-@overload(slope, inline="always", jit_options=ROW)
+@overload(slope, jit_options=_INLINE)
 def _slope(c, d):
     return _formula(c, "slope")

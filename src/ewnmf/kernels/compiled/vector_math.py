@@ -22,7 +22,7 @@ __all__ = ["SAFE", "bits", "number"]
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
 
-_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy"}
+_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy", "forceinline": True}
 
 _KINDS = {
     types.float64: ir.DoubleType(),
@@ -66,7 +66,7 @@ _ROOT_HALF_BITS_S, _ROUND_BITS_S = (_s(v).view(np.int32) for v in (math.sqrt(0.5
 _LN2, _LN2_S = math.log(2), _s(math.log(2))
 
 
-@njit(fastmath=SAFE, error_model="numpy", inline="always")
+@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
 def _parts64(x: float) -> tuple[float, float]:
     """``2^n`` and ``e^r - 1``; after adding 1.5 * 2^52 the last bits of a number are its nearest integer."""
     shifted = x * _LOG2E + _ROUND
@@ -88,7 +88,7 @@ def _parts64(x: float) -> tuple[float, float]:
     return _float64_of((_int64_of(shifted) + np.int64(1023)) << np.int64(52)), p * r
 
 
-@njit(fastmath=SAFE, error_model="numpy", inline="always")
+@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
 def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     shifted = x * _LOG2E_S + _ROUND_S
     n = shifted - _ROUND_S
@@ -103,7 +103,7 @@ def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     return _float32_of(np.int32((_int32_of(shifted) + np.int32(127)) << np.int32(23))), p * r
 
 
-@overload(exp, inline="always", jit_options=_OPTIONS)
+@overload(exp, jit_options=_OPTIONS)
 def _exp(x: Any) -> Any:
     if x == types.float32:
 
@@ -120,7 +120,7 @@ def _exp(x: Any) -> Any:
     return double
 
 
-@overload(expm1, inline="always", jit_options=_OPTIONS)
+@overload(expm1, jit_options=_OPTIONS)
 def _expm1(x: Any) -> Any:
     if x == types.float32:
 
@@ -137,7 +137,7 @@ def _expm1(x: Any) -> Any:
     return double
 
 
-@overload(log_of_ratio, inline="always", jit_options=_OPTIONS)
+@overload(log_of_ratio, jit_options=_OPTIONS)
 def _log_of_ratio(y: Any, x: Any) -> Any:
     if y == types.float32:
 
@@ -192,7 +192,7 @@ def bits(x: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(bits, inline="always", jit_options=_OPTIONS)
+@overload(bits, jit_options=_OPTIONS)
 def _bits(x):
     return (lambda x: _int32_of(x)) if x == types.float32 else (lambda x: _int64_of(x))
 
@@ -202,6 +202,6 @@ def number(order: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(number, inline="always", jit_options=_OPTIONS)
+@overload(number, jit_options=_OPTIONS)
 def _number(order):
     return (lambda order: _float32_of(order)) if order == types.int32 else (lambda order: _float64_of(order))
