@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ewnmf import losses, models, weightings
 from ewnmf.models.rule import Facts, Rule
@@ -56,6 +57,11 @@ class Problem:
         """The problem that data multiplied by `unit` has in place of this one; penalties take it from `Facts`."""
         weighting = self.weighting if unit == 1 else self.weighting.times(self.cost(unit))
         return self if weighting is None or weighting is self.weighting else self.at(weighting)
+
+    def sized(self, scale: float, dtype: Any) -> Problem:
+        """The problem for data whose largest value is `scale`; most weightings do not depend on that."""
+        weighting = self.weighting.sized(self.cost(scale), dtype)
+        return self if weighting is self.weighting else self.at(weighting)
 
     @property
     def takes_negative(self) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Numbers", "exp", "expm1", "has_own_form", "log_of_ratio", "square"]
+__all__ = ["Numbers", "exp", "expm1", "has_own_form", "log1p", "log_of_ratio", "square"]
 
 
 class Numbers(NamedTuple):
@@ -45,6 +45,11 @@ def exp(x: Any) -> Any:
 def expm1(x: Any) -> Any:
     """``e^x - 1``, with all its digits near 0."""
     return math.expm1(x)
+
+
+def log1p(x: Any) -> Any:
+    """``ln(1 + x)`` for ``x >= 0``, with all its digits near 0."""
+    return math.log1p(x)
 
 
 def log_of_ratio(y: Any, x: Any) -> Any:

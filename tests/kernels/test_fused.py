@@ -153,15 +153,15 @@ def test_vector_mathematics(dtype: Any) -> None:
     from numba import njit
 
     from ewnmf.kernels.compiled.vector_math import SAFE
-    from ewnmf.scalar import exp, expm1, log_of_ratio
+    from ewnmf.scalar import exp, expm1, log1p, log_of_ratio
 
     options: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy"}
     one = dtype(1)
 
     @njit(**options)
-    def all_three(x: Any, y: Any, a: Any, b: Any, c: Any) -> None:
+    def all_four(x: Any, y: Any, a: Any, b: Any, c: Any, d: Any) -> None:
         for i in range(x.size):
-            a[i], b[i], c[i] = exp(x[i]), expm1(x[i]), log_of_ratio(y[i], one)
+            a[i], b[i], c[i], d[i] = exp(x[i]), expm1(x[i]), log_of_ratio(y[i], one), log1p(abs(x[i]))
 
     rng = np.random.default_rng(0)
     reach = 700 if dtype == np.float64 else 80
@@ -170,13 +170,14 @@ def test_vector_mathematics(dtype: Any) -> None:
     )
     y = np.concatenate([np.exp(rng.uniform(-reach, reach, 5000)), 1 + 1e-3 * rng.normal(size=5000), [1]])
     x, y = x.astype(dtype), y.astype(dtype)
-    a, b, c = (np.empty_like(x) for _ in range(3))
-    all_three(x, y, a, b, c)
+    a, b, c, d = (np.empty_like(x) for _ in range(4))
+    all_four(x, y, a, b, c, d)
     ulp = 3 * float(np.finfo(dtype).eps)
     exact_x, exact_y = x.astype(np.longdouble), y.astype(np.longdouble)
     np.testing.assert_allclose(a, np.exp(exact_x), rtol=ulp)
     np.testing.assert_allclose(b, np.expm1(exact_x), rtol=ulp)
     np.testing.assert_allclose(c, np.log(exact_y), rtol=ulp, atol=0)
+    np.testing.assert_allclose(d, np.log1p(np.abs(exact_x)), rtol=ulp, atol=0)
 
 
 def test_extreme_arguments_of_exp_stay_normal() -> None:

@@ -65,6 +65,10 @@ class Weighting:
         changes: dict[str, Any] = {"gamma": gamma}
         return replace(self, **changes)
 
+    def sized(self, loss: float, dtype: Any) -> Weighting:
+        """The weighting for data of `dtype` whose largest value costs `loss` against 0; itself where that is alike."""
+        return self
+
     @property
     def adaptive(self) -> bool:
         """Whether the weights depend on the losses."""

@@ -15,7 +15,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from ewnmf.scalar import exp, expm1, log_of_ratio, square
+from ewnmf.scalar import exp, expm1, log1p, log_of_ratio, square
 
 __all__ = ["SAFE", "bits", "number"]
 
@@ -137,48 +137,58 @@ def _expm1(x: Any) -> Any:
     return double
 
 
+@njit(**_OPTIONS)
+def _log64(ratio, above, total):
+    """The logarithm of `ratio`; where that is close to 1, from its distance to 1 and its sum with 1."""
+    bits = _int64_of(ratio)
+    exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
+    m = _float64_of(bits - (exponent << np.int64(52)))
+    e = _float64_of(exponent + _ROUND_BITS) - _ROUND
+    close = exponent == np.int64(0)
+    s = (above if close else m - 1.0) / (total if close else m + 1.0)
+    z = s * s
+    p = _L10
+    p = p * z + _L9
+    p = p * z + _L8
+    p = p * z + _L7
+    p = p * z + _L6
+    p = p * z + _L5
+    p = p * z + _L4
+    p = p * z + _L3
+    p = p * z + _L2
+    p = p * z + _L1
+    return e * _LN2 + (s * (z * p) + 2.0 * s)
+
+
+@njit(**_OPTIONS)
+def _log32(ratio, above, total):
+    bits = _int32_of(ratio)
+    exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
+    m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
+    e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
+    close = exponent == np.int32(0)
+    s = (above if close else m - _ONE_S) / (total if close else m + _ONE_S)
+    z = s * s
+    p = _M4
+    p = p * z + _M3
+    p = p * z + _M2
+    p = p * z + _M1
+    p = p * z + _M0
+    return e * _LN2_S + s * p
+
+
 @overload(log_of_ratio, jit_options=_OPTIONS)
-def _log_of_ratio(y: Any, x: Any) -> Any:
+def _log_of_ratio(y, x):
     if y == types.float32:
+        return lambda y, x: _log32(y / x, y - x, y + x)
+    return lambda y, x: _log64(y / x, y - x, y + x)
 
-        def single(y: Any, x: Any) -> Any:
-            bits = _int32_of(y / x)
-            exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
-            m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
-            e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
-            close = exponent == np.int32(0)
-            s = (y - x if close else m - _ONE_S) / (y + x if close else m + _ONE_S)
-            z = s * s
-            p = _M4
-            p = p * z + _M3
-            p = p * z + _M2
-            p = p * z + _M1
-            p = p * z + _M0
-            return e * _LN2_S + s * p
 
-        return single
-
-    def double(y: Any, x: Any) -> Any:
-        bits = _int64_of(y / x)
-        exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
-        m = _float64_of(bits - (exponent << np.int64(52)))
-        e = _float64_of(exponent + _ROUND_BITS) - _ROUND
-        close = exponent == np.int64(0)
-        s = (y - x if close else m - 1.0) / (y + x if close else m + 1.0)
-        z = s * s
-        p = _L10
-        p = p * z + _L9
-        p = p * z + _L8
-        p = p * z + _L7
-        p = p * z + _L6
-        p = p * z + _L5
-        p = p * z + _L4
-        p = p * z + _L3
-        p = p * z + _L2
-        p = p * z + _L1
-        return e * _LN2 + (s * (z * p) + 2.0 * s)
-
-    return double
+@overload(log1p, jit_options=_OPTIONS)
+def _log1p(x):
+    if x == types.float32:
+        return lambda x: _log32(_ONE_S + x, x, (_ONE_S + _ONE_S) + x)
+    return lambda x: _log64(1.0 + x, x, 2.0 + x)
 
 
 @overload(square, jit_options={**_OPTIONS, "fastmath": {"nnan", "nsz"}})
