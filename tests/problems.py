@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ewnmf import Factorization, factorize
 from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss
+from ewnmf.losses.beta import Beta
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.models.base import Model
@@ -50,7 +51,8 @@ Array = NDArray[Any]
 ALPHAS = (-1.0, 0.0, 1e-9, 0.3, 0.5, 1 - 1e-9, 1.0, 2.0, 3.0)
 PAPER: tuple[Loss, ...] = (Euclidean(), KullbackLeibler(), *(Alpha(a) for a in ALPHAS))
 """The losses of the paper: with every model and weighting."""
-LOSSES: tuple[Loss, ...] = PAPER
+BETAS = (-1.0, 0.0, 1e-9, 0.5, 1.0, 1.5, 2.0, 3.5)
+LOSSES: tuple[Loss, ...] = (*PAPER, *(Beta(b) for b in BETAS))
 WEIGHTINGS = ("none", "fixed", "entropy")
 """With every model and loss of the paper."""
 ORDERS = ("components-first", "codes-first")
@@ -93,7 +95,7 @@ class Case:
     @property
     def steep(self) -> bool:
         """Whether a zero in the data costs so much that it decides everything."""
-        return isinstance(self.loss, Alpha) and 0 < self.loss.alpha < 1e-3
+        return any(0 < constant < 1e-3 for constant in vars(self.loss).values())
 
     @property
     def semi(self) -> bool:
@@ -110,7 +112,8 @@ def _every_weighting(model: Model, loss: Loss, mixed: bool = False) -> list[Case
     return [Case(model, loss, weighting, mixed) for weighting in WEIGHTINGS]
 
 
-BEYOND: list[Case] = []
+BEYOND = [Case(NMF(), Beta(b), weighting) for b in BETAS for weighting in ("none", "entropy")]
+BEYOND += [Case(Convex(), Beta(0.5), "entropy"), Case(SOFT[0], Beta(1.5), "fixed"), Case(SOFT[1], Beta(0.0), "none")]
 """Beyond the paper: losses and weightings with some of the others, since parts do not know each other."""
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 
@@ -27,6 +27,7 @@ pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilat
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler()]
 LOSSES += [losses.Alpha(alpha) for alpha in (-2.0, 0.0, 1e-9, 0.03, 0.3, 0.5, 1 - 1e-9, 1.0, 2.0, 4.0)]
+LOSSES += [losses.Beta(beta) for beta in (-1.0, 0.0, 0.5, 2.5)]
 WEIGHTINGS = [
     weightings.Uniform(),
     weightings.Fixed(),
@@ -80,6 +81,7 @@ def test_passes_agree_with_the_reference(
     silent: int,
     seed: int,
 ) -> None:
+    assume(hasattr(loss, "rank_one") or not isinstance(model, models.Orthogonal))
     dtype = np.float32 if single else np.float64
     made = _problem(np.random.default_rng(seed), m, n, dtype, loss.needs_positive)
     problem = Problem(loss, model, weighting)
