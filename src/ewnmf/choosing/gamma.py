@@ -255,10 +255,14 @@ class _Hidden:
 
     @classmethod
     def of(cls, trials: _Trials) -> _Hidden | None:
-        """None where nothing can be hidden: sparse data, a model that takes no weights, or few points or attributes."""
+        """None where nothing can be hidden: large sparse data, a model without weights, few points or attributes."""
         points, problem = trials.points, trials.problem
-        if issparse(points.X) or points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
+        if points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
             return None
+        if issparse(points.X):
+            if math.prod(points.X.shape) > WHOLE_ENTRIES:
+                return None
+            points = replace(points, X=points.X.toarray())
         hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
         if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
             return None
