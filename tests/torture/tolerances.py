@@ -43,7 +43,8 @@ most that a step can shrink it by. ``u`` is multiplied by what the basis has shr
 Units: floors have none in single precision, nor has that of codes where an estimator draws components of size one and
 the codes carry the unit. There nothing is said of sums that tell one floor from another, of those that outgrew the
 data by more than its digits (a basis that stands against codes at their floor), nor, where there is a difference, of
-answers in which such codes show. Nor, where there is one, of components that vanish in the other unit.
+answers in which such codes show. Nor, where there is one, of components that vanish in the other unit, or have grown to
+where Semi-NMF ends them (`models.semi.within_reach`), which has no unit either.
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ def see_units(problem: Problem, way: str, rng: np.random.Generator) -> None:
     try:
         trial.agrees_with(answer)
     except Violation:
-        if _vanish(trial.raw["components"], c) or (loose and _seen_at_floor(ordinary, trial.raw["components"])):
+        components = trial.raw["components"]
+        ended = _vanish(components, c) or _at_ceiling(components)
+        if ended or (loose and _seen_at_floor(ordinary, components)):
             raise Undecided from None
         raise
 
@@ -114,6 +116,11 @@ def _vanish(components: Array, c: float) -> bool:
     """Whether some of the components are too small for their type in the unit of `c`, which `transform` then misses."""
     sizes = np.abs(components[components != 0]).astype(np.float64)
     return bool((sizes * c < np.finfo(components.dtype).tiny).any())
+
+
+def _at_ceiling(components: Array) -> bool:
+    """Whether components have grown to where Semi-NMF ends them, which has no unit."""
+    return float(np.abs(components).max(initial=0)) > 0.99 * float(np.finfo(components.dtype).max) ** 0.33
 
 
 def _seen_at_floor(problem: Problem, components: Array) -> bool:
