@@ -46,10 +46,11 @@ def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[Factors, 
         before, reached = reached, run.factors()
         momentum, step = _next_momentum(momentum)
         if step > 0:
-            run.H = _beyond(reached.H, before.H, step)
+            rule = run.kernel.rule
+            run.H = _beyond(reached.H, before.H, step, rule.floor)
             W = reached.W.copy(order="F")
-            free = slice(run.kernel.rule.facts.fixed, None)
-            W[:, free] = _beyond(reached.W[:, free], before.W[:, free], step)
+            free = slice(rule.facts.fixed, None)
+            W[:, free] = _beyond(reached.W[:, free], before.W[:, free], step, rule.basis_floor)
             run.basis = (W,)
     run.basis, run.H, run.U = reached
     yield run.factors(), run.measure()
@@ -61,9 +62,10 @@ def _next_momentum(t: float) -> tuple[float, float]:
     return following, (t - 1) / following
 
 
-def _beyond(now: Array, before: Array, step: float) -> Array:
-    """``now * (now / before) ** step``, the ratio held within [1/5, 5]."""
+def _beyond(now: Array, before: Array, step: float, floor: float) -> Array:
+    """``now * (now / before) ** step``, the ratio held within [1/5, 5]; not below `floor`, where no step can follow."""
     ratio = np.clip(np.divide(now, before, out=np.ones_like(now), where=before > 0), 0.2, 5.0)
     ratio **= ratio.dtype.type(step)
     ratio *= now
+    np.maximum(ratio, np.minimum(now, floor), out=ratio)
     return ratio
