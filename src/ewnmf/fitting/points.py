@@ -17,7 +17,7 @@ from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.sparse import storage
 
-__all__ = ["Points", "extremes_of", "read_points"]
+__all__ = ["Points", "extremes_of", "read_points", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +145,15 @@ class Points:
         told = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
         if told:
             warnings.warn(f"{', and '.join(told)}.", UserWarning, stacklevel=stacklevel)
+
+
+def spread(part: Array, rows: Array) -> Array:
+    """The rows of `part` where `rows` is True, zeros elsewhere."""
+    if rows.all():
+        return part
+    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
+    whole[rows] = part
+    return whole
 
 
 def read_points(
