@@ -264,7 +264,7 @@ class TestAuto:
                 ewnmf.EWNMF(2, **QUICK).fit(data)
 
 
-class TestWishes:
+class TestRequests:
     def test_a_multiple_of_the_mean_loss(self, X: np.ndarray) -> None:
         scale = ewnmf.gamma_path(X, 3, relative=[4], **QUICK).scale
         plain = ewnmf.NMF(3, **QUICK).fit(X)
