@@ -156,7 +156,7 @@ class TestAuto:
     def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
         model = ewnmf.EWNMF(3, **QUICK).fit(X)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ewnmf.estimators.base.settle", _stop)
+            patch.setattr("ewnmf.estimators.base.choose_gamma", _stop)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X)
         assert model.gamma_path_ is None
@@ -272,7 +272,7 @@ class TestAuto:
                 ewnmf.EWNMF(2, **QUICK).fit(data)
 
 
-class TestWishes:
+class TestRequests:
     def test_a_multiple_of_the_mean_loss(self, X: np.ndarray) -> None:
         scale = ewnmf.gamma_path(X, 3, relative=[4], **QUICK).scale
         plain = ewnmf.NMF(3, **QUICK).fit(X)

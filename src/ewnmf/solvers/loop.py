@@ -18,8 +18,6 @@ from ewnmf.solvers.orders import ORDERS
 from ewnmf.solvers.run import Run
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
-from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
 
@@ -142,7 +140,7 @@ def _iterate(
         for number, (factors, measure) in enumerate(iterations, 1):
             if settled:
                 history.append(measure.J)
-            report = Iteration(number, measure.J, measure.E, _gamma(run.weighting), settled, factors)
+            report = Iteration(number, measure.J, measure.E, run.weighting.strength, settled, factors)
             answers = [callback(report) for callback in callbacks]
             if any(answers):
                 reason = "callback"
@@ -155,7 +153,7 @@ def _iterate(
             elif tuner is not None:
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:
-                    run.reweigh(Entropy(gamma))
+                    run.reweigh(run.weighting.at(gamma))
                 settled = tuner.settled(number)
         iterations.close()  # type: ignore[attr-defined]
         return _conclude(run, factors, measure, history, number, reason)
@@ -163,10 +161,6 @@ def _iterate(
         if number == 0:
             raise
         raise Interrupted(_conclude(run, factors, measure, history, number, "interrupted")) from interrupt
-
-
-def _gamma(weighting: Weighting) -> float | None:
-    return weighting.gamma if isinstance(weighting, Entropy) else None
 
 
 def _conclude(run: Run, factors: Factors, measure: Measure, history: list[float], number: int, reason: str) -> Solution:
