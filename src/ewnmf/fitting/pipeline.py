@@ -16,6 +16,7 @@ from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.base import Weighting
@@ -23,8 +24,6 @@ from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["Settings", "run"]
-
-SOLVERS = ("accelerated", "mu")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def run(
             present,
             _restricted(start, rows),
             order=settings.order,
-            accelerate=settings.solver == "accelerated",
+            solver=settings.solver,
             max_iter=settings.max_iter,
             tol=settings.tol,
             n_jobs=settings.n_jobs,
