@@ -43,6 +43,7 @@ def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[State, Me
         momentum, step = _next_momentum(momentum)
         if step > 0:
             run.blend(before, partial(_beyond, step=step))
+        del before  # its codes may go
     run.state = reached
     yield run.state, run.measure()
 
