@@ -90,6 +90,11 @@ class Dense(Storage):
         return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
 
     @property
+    def stores_zeros(self) -> bool:
+        """Whether zeros are stored as any other value."""
+        return True
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored and have no priors of their own."""
         return False
