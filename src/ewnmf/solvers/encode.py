@@ -14,7 +14,6 @@ from ewnmf.models.rule import Block, Facts
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers
-from ewnmf.weightings.base import Weighting
 
 __all__ = ["encode", "weights_of"]
 
@@ -94,17 +93,12 @@ def _start(block: Block, W: Array, floor: float) -> Array:
 
 def weights_of(problem: Problem, W: Array, H: Array, data: Storage, *, tiny: float, facts: Facts) -> Array:
     """The weights (M x N) of the data under given factors, as users are handed them."""
-    weighting, workers = problem.weighting.shown, Workers(1)
-    if weighting is not problem.weighting:
-        return data.hold(H, workers=workers).tabulate(partial(_equal_shares, weighting), W.shape[0])
     data, kernel = _thin(problem, data, facts, tiny)
-    work = partial(_weigh, kernel, W, weighting)
-    return data.hold(H, workers=workers).tabulate(work, W.shape[0])
+    return data.hold(H, workers=Workers(1)).tabulate(partial(_weigh, kernel, W), W.shape[0])
 
 
-def _equal_shares(weighting: Weighting, block: Block, H: Array) -> Array:
-    return weighting.constant(block.X, block.P)
-
-
-def _weigh(kernel: Kernel, W: Array, weighting: Weighting, block: Block, H: Array) -> Array:
+def _weigh(kernel: Kernel, W: Array, block: Block, H: Array) -> Array:
+    weighting = kernel.problem.weighting.shown
+    if weighting is not kernel.problem.weighting:  # equal shares, for which sparse blocks stay so
+        return weighting.constant(block.X, block.P)
     return kernel.weigh(block, H, (W,), weighting)
