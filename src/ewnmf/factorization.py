@@ -11,23 +11,27 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ewnmf._types import Array
-from ewnmf.choosing.gamma import GammaPath, settle
+from ewnmf.choosing.gamma import GammaPath, choose_gamma
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import Settings
-from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.pipeline import SOLVERS, Job, Settings, restarts
+from ewnmf.fitting.points import Points, read_points, spread
 from ewnmf.fitting.request import check_gamma
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.losses.base import Loss
+from ewnmf.losses.registry import LOSSES
 from ewnmf.models.base import Model
+from ewnmf.models.registry import MODELS
+from ewnmf.naming import with_names
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
+from ewnmf.solvers.orders import ORDERS
 from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.registry import WEIGHTINGS
 
-__all__ = ["Factorization", "factorize", "spread"]
+__all__ = ["Factorization", "factorize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +93,17 @@ class Factorization:
 
     @classmethod
     def of(cls, solution: Solution, points: Points) -> Factorization:
-        """The solution of the core for the points that count, rows as points."""
-        factors, weighting, counted = solution.factors, solution.problem.weighting, points.counted
+        """The solution for these points, rows as points."""
+        factors = solution.factors
         return cls(
-            codes=spread(np.ascontiguousarray(factors.H.T), counted),
+            codes=np.ascontiguousarray(factors.H.T),
             components=np.ascontiguousarray(factors.W.T),
-            combinations=None if factors.U is None else spread(factors.U, counted),
+            combinations=factors.U,
             objective=solution.history[-1],
             history=np.array(solution.history),
             excess=solution.excess,
             loss=solution.loss,
-            gamma=weighting.gamma if isinstance(weighting, Entropy) else None,
+            gamma=solution.problem.weighting.strength,
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,
@@ -108,15 +112,7 @@ class Factorization:
         )
 
 
-def spread(part: Array, rows: Array) -> Array:
-    """The rows of `part` where `rows` is True, zeros elsewhere."""
-    if rows.all():
-        return part
-    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
-    whole[rows] = part
-    return whole
-
-
+@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=SOLVERS, order=ORDERS)
 def factorize(
     X: Any,
     n_components: Any,
@@ -153,11 +149,11 @@ def factorize(
         not at all where `weighting` is ``"none"`` and few entries are stored.
     n_components : int or "auto"
         K; ``"auto"`` takes it from a given start, else m.
-    loss : {"euclidean", "kullback-leibler", "alpha"} or Loss
+    loss : $loss or Loss
         ``"alpha"`` is ``losses.Alpha(0.5)``.
-    model : {"nmf", "semi-nmf", "convex-nmf", "onmf"} or Model
+    model : $model or Model
         What is asked of the factors.
-    weighting : {"entropy", "fixed", "none"} or Weighting
+    weighting : $weighting or Weighting
         How entries are weighted.
     gamma : float, "auto", "self-tuned" or a text like "4x"
         Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
@@ -176,9 +172,9 @@ def factorize(
         Prior importance of the attributes.
     fixed_components : array-like of shape (k, m), optional
         The first k components, which stay as they are.
-    order : {"components-first", "codes-first"}
+    order : $order
         Which factor moves first.
-    solver : {"mu", "accelerated"}
+    solver : $solver
         The paper's multiplicative updates, or the same from extrapolated points (``model="nmf"`` only).
     max_iter : int
         Iterations at the most.
@@ -203,8 +199,6 @@ def factorize(
     X = check_array(numeric_table(X), accept_sparse="csr", dtype=floats, ensure_all_finite=False, input_name="X")
     weighed = {"weights": weights, "mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
     points = read_points(X, problem, "factorize", **weighed)
-    counted = points.take(points.counted)
-    points.warn("codes of 0", "components of 0", stacklevel=3)
     sized = [
         np.asarray(codes) if codes is not None else None,
         np.asarray(components).T if components is not None else None,
@@ -212,15 +206,12 @@ def factorize(
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
-    unit = Unit.of(problem, counted)
-    counted, starts = counted.times(unit.value), starts.take(points.counted).times(unit.value)
-    settings = replace(settings, callbacks=unit.watching(settings.callbacks))
-    rng = np.random.default_rng(rng)
-    start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P)
-    held = times(held, unit.value)
+    job = Job.of(problem, points, settings, held, request)
+    points.warn("codes of 0", "components of 0", stacklevel=3)
+    starts = starts.take(job.counted).times(job.unit.value)
+    start = draw_start(job.problem, job.points.X, K, starts, np.random.default_rng(rng), job.points.P)
     try:
-        solution = settle(unit.problem, counted, start, settings, unit.request(request), fixed=held)
-        return Factorization.of(unit.back(solution), points)
+        return Factorization.of(job.back(restarts(job, [start], choose_gamma)), points)
     except Interrupted as interrupt:
-        interrupt.solution = Factorization.of(unit.back(interrupt.solution), points)
+        interrupt.solution = Factorization.of(job.back(interrupt.solution), points)
         raise

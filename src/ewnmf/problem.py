@@ -47,6 +47,10 @@ class Problem:
         """The same problem under another weighting."""
         return replace(self, weighting=weighting)
 
+    def at_gamma(self, gamma: float) -> Problem:
+        """The same problem at another gamma of its weighting."""
+        return self.at(self.weighting.at(gamma))
+
     @property
     def has_unit(self) -> bool:
         """Whether ``c * X`` has the solution of ``X``, but for its unit, under a weighting that is known."""

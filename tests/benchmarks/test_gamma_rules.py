@@ -39,7 +39,7 @@ def fits(data: tuple[np.ndarray, np.ndarray]) -> Fits:
 
 @pytest.fixture(scope="module")
 def scale(fits: Fits) -> float:
-    return fits.at(math.inf).loss / fits.points.X.size
+    return fits.at(math.inf).loss / fits.job.points.X.size
 
 
 OPTIONS: dict[str, Any] = {"order": "codes-first", "max_iter": 40, "n_jobs": 1, "rng": 3}
@@ -48,13 +48,13 @@ OPTIONS: dict[str, Any] = {"order": "codes-first", "max_iter": 40, "n_jobs": 1, 
 @pytest.mark.parametrize("gamma", [math.inf, 0.05, "self-tuned"])
 def test_fits_are_those_of_the_library(fits: Fits, gamma: Any) -> None:
     fit = fits.self_tuned() if gamma == "self-tuned" else fits.at(gamma)
-    expected = factorize(fits.points.X, 4, gamma=gamma, **OPTIONS)
+    expected = factorize(fits.job.points.X, 4, gamma=gamma, **OPTIONS)
     np.testing.assert_array_equal(fit.factors.H.T, expected.codes)
     np.testing.assert_array_equal(fit.factors.W.T, expected.components)
 
 
 def test_the_built_rule_decides_as_in_the_library(fits: Fits, scale: float) -> None:
-    expected = factorize(fits.points.X, 4, gamma="auto", **OPTIONS).gamma_path
+    expected = factorize(fits.job.points.X, 4, gamma="auto", **OPTIONS).gamma_path
     assert expected is not None
     assert expected.rule == "neighbourhoods"
     judge = rules(fits, scale, hide=False)["smooth groups (`auto`)"]
@@ -73,7 +73,7 @@ def test_fits_are_made_once_and_hidden_entries_have_fits_of_their_own(fits: Fits
 def test_the_graph_in_local_units_is_that_of_the_built_rule(fits: Fits, scale: float) -> None:
     built = _Neighbours.of(fits, scale)
     assert built is not None
-    D = unlikeness(fits.points.take(built.rows), fits.problem.loss, scale)
+    D = unlikeness(fits.job.points.take(built.rows), fits.job.problem.loss, scale)
     found = gamma_rules.neighbourhoods(gamma_rules.links(gamma_rules.in_local_units(D)), 4)
     labels = np.random.default_rng(0).integers(4, size=built.rows.size)
     assert found.smooth_share(labels) == pytest.approx(built.graphs[0].smooth_share(labels), abs=1e-9)
@@ -97,9 +97,9 @@ def test_neighbours_are_kept_where_unit_codes_are_near(fits: Fits) -> None:
 
 def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: float) -> None:
     judge: Any = rules(fits, scale, hide=True)["hidden entries (`auto` for few points)"]
-    fit, hidden = judge.trials.at(scale), judge.trials.points.P == 0
+    fit, hidden = judge.trials.at(scale), judge.trials.job.points.P == 0
     assert 0.05 < hidden.mean() < 0.15
-    losses = np.sort((fits.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)
+    losses = np.sort((fits.job.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)
     expected = -np.mean(losses[: math.ceil(0.8 * losses.size)])
     assert gamma_rules.prediction(judge, 0.8, fit) == pytest.approx(expected, rel=1e-12)
 

@@ -156,7 +156,7 @@ class TestAuto:
     def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
         model = ewnmf.EWNMF(3, **QUICK).fit(X)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ewnmf.estimators.base.settle", _stop)
+            patch.setattr("ewnmf.estimators.base.choose_gamma", _stop)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X)
         assert model.gamma_path_ is None

@@ -91,7 +91,7 @@ def objects(code: Any) -> Iterator[str]:
 def test_names_of_objects_stay(folder):
     found = {name for file in unpacked(2, folder).glob("*.ewnmf") for name in objects(read_archive(file)[0])}
     assert found == OBJECTS
-    assert OBJECTS < set(registry._CLASSES)
+    assert OBJECTS < set(registry._classes())
 
 
 def test_a_file_does_not_depend_on_what_a_module_imports(folder, monkeypatch):

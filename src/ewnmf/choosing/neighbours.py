@@ -44,7 +44,7 @@ def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
 
 def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int], n_jobs: int | None = 1) -> list[Float64]:
     """`unlikeness` at the scale halved so many times each."""
-    X, scale = _scaled(points.X, loss, scale)
+    X, scale = _scaled(points, loss, scale)
     if issparse(X) and points.P is None:
         apart, has = _apart_sparse(X, loss, scale, halvings)
         have = has[:, :, None] + has[:, None]
@@ -64,11 +64,12 @@ def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int], n
     return list(common)
 
 
-def _scaled(X: Any, loss: Loss, scale: float) -> tuple[Any, float]:
+def _scaled(points: Points, loss: Loss, scale: float) -> tuple[Any, float]:
     """Data of magnitude one with its scale of the loss, in single precision where that does."""
+    X: Any = points.X
     if loss.degree is None:
         return X.astype(np.float64), scale
-    largest = float(abs(X).max()) or 1.0
+    largest = points.data.scale
     relative = scale / largest**loss.degree
     return (X / largest).astype(np.float64 if relative < _FINE else np.float32), relative
 

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ewnmf import estimators
-from ewnmf.estimators.parameters import Parameter, described
+from ewnmf.estimators.parameters import CUSTOM, Parameter, described
 
 __all__ = ["MODELS", "build_estimator", "estimator_options"]
 
@@ -24,8 +24,7 @@ MODELS: dict[str, Any] = {
 _ELSEWHERE = ("n_components", "verbose")
 """Parameters with options of their own: -k, and --quiet."""
 _ALIASES = {"random_state": ["--seed"]}
-_NO_FILES = "custom"
-"""A start that can only be handed over in Python."""
+_TYPES = {"float": click.FLOAT, "int": click.INT, "bool": click.BOOL}
 
 
 class NumberOr(click.ParamType):  # type: ignore[type-arg, unused-ignore]
@@ -65,16 +64,12 @@ def _plain(text: str) -> str:
 
 def _type(parameter: Parameter) -> Any:
     """How the command reads the parameter; None for what only Python can hand over."""
-    kind = re.sub(r",? default=.*", "", parameter.kind)
-    choices = re.match(r"\{(.*?)\}", kind)
-    if choices:
-        return click.Choice([name for name in re.findall(r'"(.*?)"', choices[1]) if name != _NO_FILES])
-    if "array" in kind:
-        return None
-    words = re.findall(r'"(.*?)"', kind)
-    if kind.startswith("float") and words:
-        return NumberOr(words, "a text like" in kind)
-    return {"float": click.FLOAT, "int": click.INT, "bool": click.BOOL}.get(re.split(r"\W", kind)[0])
+    if parameter.choices:
+        return click.Choice([name for name in parameter.choices if name != CUSTOM])
+    if parameter.types[0] == "float" and parameter.words:
+        example = [] if parameter.example is None else [parameter.example]
+        return NumberOr([*parameter.words, *example], bool(example))
+    return _TYPES.get(parameter.types[0])
 
 
 def _options() -> dict[str, click.Option]:
@@ -99,10 +94,9 @@ def _options() -> dict[str, click.Option]:
 
 
 def _default(parameter: Parameter) -> str:
-    default = re.search(r"default=(.*)$", parameter.kind)
-    if default is None or default[1] == "None" or parameter.name == "weighting":
+    if parameter.default is None or parameter.name == "weighting":
         return ""
-    return f"  [default: {_plain(default[1])}]"
+    return f"  [default: {_plain(parameter.shown_default)}]"
 
 
 def estimator_options(command: Callable[..., Any]) -> Callable[..., Any]:

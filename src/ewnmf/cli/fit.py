@@ -21,6 +21,7 @@ from ewnmf.io import RESULT_KINDS, Layout, Result, Table, atomic_folder, check_f
 from ewnmf.io.atomic import SUMMARY
 from ewnmf.io.source import check_memory
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
+from ewnmf.weightings.registry import resolve
 
 __all__ = ["fit"]
 
@@ -148,7 +149,8 @@ def _check_memory(table: Table, estimator: Any) -> None:
 
 
 def _wants_weights(wishes: _Wishes, estimator: Any) -> bool:
-    return estimator.weighting == "entropy" if wishes.weights is None else wishes.weights
+    learned = resolve(estimator.weighting, gamma=1.0).adaptive
+    return learned if wishes.weights is None else wishes.weights
 
 
 def _results(estimator: Any, X: Any, table: Table, wishes: _Wishes, entry_weights: Any) -> dict[str, Result]:

@@ -15,7 +15,7 @@ from ewnmf.models.convex import Convex
 __all__ = ["ConvexNMF"]
 
 
-@documented("none")
+@documented
 class ConvexNMF(Factorizer):
     """Convex-NMF: components are nonnegative combinations of data points, ``components_ = combinations_.T @ X``.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ewnmf.estimators import parameters
 from ewnmf.estimators.base import Factorizer
@@ -12,14 +12,11 @@ __all__ = ["documented"]
 Estimator = TypeVar("Estimator", bound=type[Factorizer])
 
 
-def documented(weighting: str) -> Any:
+def documented(cls: Estimator) -> Estimator:
     """Fill the sections that all estimators have in common."""
-
-    def fill(cls: Estimator) -> Estimator:
-        text = cls.__doc__ or ""
-        for mark, words in {**parameters.SECTIONS, "attributes": parameters.ATTRIBUTES}.items():
-            text = text.replace(f"${mark}", words)
-        cls.__doc__ = text.replace("$weighting", f'"{weighting}"')
-        return cls
-
-    return fill
+    text = cls.__doc__ or ""
+    for name in parameters.SECTIONS:
+        entries = [known.entry for known in parameters.section(name, cls)]
+        text = text.replace(f"${name}", "\n    ".join(entries))
+    cls.__doc__ = text.replace("$attributes", parameters.ATTRIBUTES)
+    return cls

@@ -15,7 +15,7 @@ from ewnmf.weightings.base import Weighting
 __all__ = ["EWNMF", "NMF"]
 
 
-@documented("none")
+@documented
 class NMF(Factorizer):
     """Nonnegative matrix factorization, Eq. (1), (2): ``X ~ codes @ components_``, both nonnegative.
 
@@ -81,7 +81,7 @@ class NMF(Factorizer):
         return NMFModel(on_codes, on_components, checks.check_strength("l1_ratio", self.l1_ratio, 1))
 
 
-@documented("entropy")
+@documented
 class EWNMF(NMF):
     """Entropy weighted nonnegative matrix factorization, Eq. (10).
 

@@ -14,7 +14,7 @@ from ewnmf.weightings.base import Weighting
 __all__ = ["ONMF"]
 
 
-@documented("none")
+@documented
 class ONMF(Factorizer):
     """Orthogonal NMF: nonnegative factors with orthogonal codes or components.
 

@@ -1,83 +1,208 @@
-"""What the parameters of the estimators mean: one text for their docstrings and for the options of the command.
+"""The parameters of the estimators: names, types, valid values and texts.
 
-Docstrings are made of it, and Python leaves docstrings out under ``-OO``.
+Docstrings and the command's options are made of this table, and defaults are those of the signatures. What can be asked
+for by name comes from the registries, so that a new loss or weighting is known here with its line there.
 """
 
 from __future__ import annotations
 
 import inspect
-import re
-from typing import Any, NamedTuple
+import json
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
 
-__all__ = ["ATTRIBUTES", "SECTIONS", "Parameter", "described"]
+from ewnmf.fitting.init import INITS
+from ewnmf.fitting.pipeline import SOLVERS
+from ewnmf.losses.registry import LOSSES
+from ewnmf.naming import listed
+from ewnmf.solvers.orders import ORDERS
+from ewnmf.weightings.registry import WEIGHTINGS
 
-_SHARED = """n_components : int, "auto" or "cv", default="auto"
-        Number of components; ``"auto"`` takes it from a custom start, else the number of features. ``"cv"`` chooses it
-        by entries that are held out of short fits, see `ewnmf.select_rank` (not for `ConvexNMF` and orthogonal methods
-        that take no weights).
-    loss : {"euclidean", "kullback-leibler", "alpha"} or Loss, default="euclidean"
-        What a wrong entry costs.
-    alpha : float, default=0.5
-        Parameter of ``loss="alpha"``: any real number; values of at most 0 need data without zeros.
-    weighting : {"entropy", "fixed", "none"} or Weighting, default=$weighting
-        ``"entropy"``: a weight for every attribute of every point, learned with the factors. ``"fixed"``: the weights
-        given to `fit`. ``"none"``: all entries alike.
-    gamma : float, "auto", "self-tuned" or a text like "4x", default="auto"
-        Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity trusts all
-        alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best with the
-        neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at most 8 fits, and
-        less than one more on large data, where a subsample decides. ``"self-tuned"`` settles 8 times the mean loss
-        during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of plain NMF: a number without
-        unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See docs/choosing-gamma.md.
-    feature_weight : array-like of shape (n_features,), default=None
-        Prior importance of the attributes, at least 0: their weights in the loss, and before learning those of
-        ``weighting="entropy"``. They hold for new points too.
-    fixed_components : array-like of shape (k, n_features), default=None
-        The first k components, which stay as they are, to the bit, while `fit` learns the others. Not for `ConvexNMF`
-        and orthogonal components.
-    init : {"random", "nndsvd", "nndsvda", "nndsvdar", "custom"}, default="random"
-        ``"random"`` is uniform on [0.1, 1.1], as in the paper; the codes of a point are drawn from the point itself, so
-        that order and repetition of points change nothing.
-    n_init : int, default=1
-        Number of starts; the one with the lowest objective is kept.
-    solver : {"mu", "accelerated"}, default="mu"
-        ``"mu"``: the paper's multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from extrapolated
-        points, which needs about a quarter of the iterations for the same objective. It goes lower than ``"mu"`` ever
-        does; at small gamma that is not always good for clustering, so it is not the default.
-    order : {"auto", "components-first", "codes-first"}, default="auto"
-        Which factor moves first in an iteration. ``"auto"`` is ``"codes-first"`` for `EWNMF` and `NMF`, which needs one
-        pass less over the data and leads to the same solutions, and ``"components-first"`` for the others.
-    tol : float, default=1e-5
-        Stop when an iteration lowers the objective by at most this share of its distance to its bound; 0 runs all
-        iterations.
-    max_iter : int, default=300
-        Iterations at the most, for a start and for the codes of a point in `transform`.
-    n_jobs : int, default=None
-        Threads; None means all usable cores. The result is the same for every number.
-    random_state : int, RandomState or None, default=None
-        Source of the starts.
-    verbose : int, default=0
-        1 writes the progress to standard error."""
+__all__ = ["ATTRIBUTES", "CUSTOM", "SECTIONS", "Parameter", "described", "section"]
 
-_PENALTIES = """alpha_W : float, default=0.0
-        Strength of the penalty on the codes (scikit-learn's ``W``), times the number of features.
-    alpha_H : float or "same", default="same"
-        Strength of the penalty on the components (``H``), times the number of samples; ``"same"`` is `alpha_W`.
-    l1_ratio : float, default=0.0
-        The share of the L1 norm in both penalties; the rest is half the squared L2 norm. ``loss="alpha"`` takes 1 only.
-        The unweighted cost is scikit-learn's (twice that for the Euclidean loss); under other weightings penalties are
-        multiplied by the mean weight of an entry, so that a value means the same everywhere."""
+CUSTOM = "custom"
+"""The start that is handed to `fit`."""
 
-_ORTHOGONAL = """method : {"hard", "soft", "lagrange", "stiefel"}, default="hard"
-        ``"hard"`` (exactly orthogonal) and ``"soft"`` (a penalty on overlaps; Euclidean and KL) descend under every
-        weighting. ``"lagrange"`` (Ding et al., 2006; the paper's baseline) and ``"stiefel"`` (Choi, 2008) are Euclidean
-        and unweighted, and may rise.
-    of : {"codes", "components"}, default="codes"
-        Which factor is orthogonal.
-    mu : float, default=1.0
-        ``"soft"``: strength of the penalty, times the mean weight.
-    lam : float, default=1.0
-        ``"soft"``: ridge on the other factor, times the mean weight."""
+
+@dataclass(frozen=True)
+class Parameter:
+    """A constructor's parameter."""
+
+    name: str
+    types: tuple[str, ...]
+    """What it may be; with `names`, beside a name."""
+    text: str | Callable[[], str]
+    names: Callable[[], Iterable[str]] | None = None
+    """The names that it can be given by, where it is one of several."""
+    words: tuple[str, ...] = ()
+    """Words that it may be instead of a number."""
+    example: str | None = None
+    """A text of the kind that it may be, too."""
+    default: Any = None
+
+    @property
+    def choices(self) -> list[str]:
+        """The valid names."""
+        return [] if self.names is None else list(self.names())
+
+    @property
+    def help(self) -> str:
+        """What it means, on one line."""
+        return self.text if isinstance(self.text, str) else self.text()
+
+    @property
+    def kind(self) -> str:
+        """Its type and default, as docstrings have them."""
+        if self.names is not None:
+            kind = " or ".join([listed(self.choices), *self.types])
+        else:
+            *most, last = [*self.types, *(f'"{word}"' for word in self.words)]
+            if self.example is not None:
+                most, last = [*most, last], f'a text like "{self.example}"'
+            kind = f"{', '.join(most)} or {last}" if most else last
+        return f"{kind}, default={self.shown_default}"
+
+    @property
+    def shown_default(self) -> str:
+        """The default as one would write it."""
+        if isinstance(self.default, str):
+            return json.dumps(self.default)
+        return repr(self.default).replace("e-0", "e-")
+
+    @property
+    def entry(self) -> str:
+        """Its entry in a docstring of a class."""
+        indent = 8 * " "
+        words = textwrap.fill(
+            self.help,
+            120,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return f"{self.name} : {self.kind}\n{words}"
+
+
+def _weightings() -> str:
+    return " ".join(f'``"{name}"``: {cls.meaning}' for name, cls in WEIGHTINGS.items())
+
+
+_SHARED = (
+    Parameter(
+        "n_components",
+        ("int",),
+        'Number of components; ``"auto"`` takes it from a custom start, else the number of features. ``"cv"`` '
+        "chooses it by entries that are held out of short fits, see `ewnmf.select_rank` (not for `ConvexNMF` and "
+        "orthogonal methods that take no weights).",
+        words=("auto", "cv"),
+    ),
+    Parameter("loss", ("Loss",), "What a wrong entry costs.", names=lambda: LOSSES),
+    Parameter(
+        "alpha",
+        ("float",),
+        'Parameter of ``loss="alpha"``: any real number; values of at most 0 need data without zeros.',
+    ),
+    Parameter("weighting", ("Weighting",), _weightings, names=lambda: WEIGHTINGS),
+    Parameter(
+        "gamma",
+        ("float",),
+        "Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity "
+        'trusts all alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best '
+        "with the neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at "
+        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` settles 8 '
+        'times the mean loss during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
+        'plain NMF: a number without unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See '
+        "docs/choosing-gamma.md.",
+        words=("auto", "self-tuned"),
+        example="4x",
+    ),
+    Parameter(
+        "feature_weight",
+        ("array-like of shape (n_features,)",),
+        "Prior importance of the attributes, at least 0: their weights in the loss, and before learning those of "
+        '``weighting="entropy"``. They hold for new points too.',
+    ),
+    Parameter(
+        "fixed_components",
+        ("array-like of shape (k, n_features)",),
+        "The first k components, which stay as they are, to the bit, while `fit` learns the others. Not for "
+        "`ConvexNMF` and orthogonal components.",
+    ),
+    Parameter(
+        "init",
+        (),
+        '``"random"`` is uniform on [0.1, 1.1], as in the paper; the codes of a point are drawn from the point '
+        "itself, so that order and repetition of points change nothing.",
+        names=lambda: (*INITS, CUSTOM),
+    ),
+    Parameter("n_init", ("int",), "Number of starts; the one with the lowest objective is kept."),
+    Parameter(
+        "solver",
+        (),
+        '``"mu"``: the paper\'s multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from '
+        "extrapolated points, which needs about a quarter of the iterations for the same objective. It goes lower "
+        'than ``"mu"`` ever does; at small gamma that is not always good for clustering, so it is not the '
+        "default.",
+        names=lambda: SOLVERS,
+    ),
+    Parameter(
+        "order",
+        (),
+        'Which factor moves first in an iteration. ``"auto"`` is ``"codes-first"`` for `EWNMF` and `NMF`, which '
+        'needs one pass less over the data and leads to the same solutions, and ``"components-first"`` for the '
+        "others.",
+        names=lambda: ("auto", *ORDERS),
+    ),
+    Parameter(
+        "tol",
+        ("float",),
+        "Stop when an iteration lowers the objective by at most this share of its distance to its bound; 0 runs "
+        "all iterations.",
+    ),
+    Parameter("max_iter", ("int",), "Iterations at the most, for a start and for the codes of a point in `transform`."),
+    Parameter("n_jobs", ("int",), "Threads; None means all usable cores. The result is the same for every number."),
+    Parameter("random_state", ("int", "RandomState", "None"), "Source of the starts."),
+    Parameter("verbose", ("int",), "1 writes the progress to standard error."),
+)
+
+_PENALTIES = (
+    Parameter(
+        "alpha_W",
+        ("float",),
+        "Strength of the penalty on the codes (scikit-learn's ``W``), times the number of features.",
+    ),
+    Parameter(
+        "alpha_H",
+        ("float",),
+        'Strength of the penalty on the components (``H``), times the number of samples; ``"same"`` is `alpha_W`.',
+        words=("same",),
+    ),
+    Parameter(
+        "l1_ratio",
+        ("float",),
+        'The share of the L1 norm in both penalties; the rest is half the squared L2 norm. ``loss="alpha"`` takes '
+        "1 only. The unweighted cost is scikit-learn's (twice that for the Euclidean loss); under other "
+        "weightings penalties are multiplied by the mean weight of an entry, so that a value means the same "
+        "everywhere.",
+    ),
+)
+
+_ORTHOGONAL = (
+    Parameter(
+        "method",
+        (),
+        '``"hard"`` (exactly orthogonal) and ``"soft"`` (a penalty on overlaps; Euclidean and KL) descend under '
+        'every weighting. ``"lagrange"`` (Ding et al., 2006; the paper\'s baseline) and ``"stiefel"`` (Choi, 2008) '
+        "are Euclidean and unweighted, and may rise.",
+        names=lambda: ("hard", "soft", "lagrange", "stiefel"),
+    ),
+    Parameter("of", (), "Which factor is orthogonal.", names=lambda: ("codes", "components")),
+    Parameter("mu", ("float",), '``"soft"``: strength of the penalty, times the mean weight.'),
+    Parameter("lam", ("float",), '``"soft"``: ridge on the other factor, times the mean weight.'),
+)
 
 SECTIONS = {"parameters": _SHARED, "penalties": _PENALTIES, "orthogonal": _ORTHOGONAL}
 """What a docstring can ask for by ``$name``."""
@@ -109,22 +234,12 @@ ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         Their names, where ``X`` had them."""
 
 
-class Parameter(NamedTuple):
-    """A constructor's parameter: its name, its kind and default as docstrings have them, and its meaning."""
-
-    name: str
-    kind: str
-    help: str
-
-
 def described(cls: Any) -> list[Parameter]:
-    """The parameters of an estimator."""
+    """The parameters of an estimator, with its defaults."""
+    return [parameter for name in SECTIONS for parameter in section(name, cls)]
+
+
+def section(name: str, cls: Any) -> list[Parameter]:
+    """Those of one section that the estimator has."""
     given = inspect.signature(cls).parameters
-    found: list[tuple[str, str, str]] = []
-    for text in SECTIONS.values():
-        found += re.findall(r"^(\w+) : (.*)\n((?:    .*\n?|\n)*)", inspect.cleandoc(text), flags=re.M)
-    return [
-        Parameter(name, kind.replace("$weighting", f'"{given[name].default}"'), " ".join(words.split()))
-        for name, kind, words in found
-        if name in given
-    ]
+    return [replace(known, default=given[known.name].default) for known in SECTIONS[name] if known.name in given]

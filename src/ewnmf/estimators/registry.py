@@ -4,32 +4,35 @@ from __future__ import annotations
 
 from typing import Any
 
-from ewnmf import losses, models, weightings
+from ewnmf import models, weightings
 from ewnmf.choosing.gamma import GammaPath
 from ewnmf.choosing.rank import RankPath
+from ewnmf.losses.registry import LOSSES
 from ewnmf.models.rule import Facts
 from ewnmf.problem import Problem
+from ewnmf.weightings.registry import WEIGHTINGS
 
 __all__ = ["class_of", "name_of"]
 
 _CLASSES: dict[str, type[Any]] = {
-    "loss:euclidean": losses.Euclidean,
-    "loss:kullback-leibler": losses.KullbackLeibler,
-    "loss:alpha": losses.Alpha,
     "model:nmf": models.NMF,
     "model:semi-nmf": models.Semi,
     "model:convex-nmf": models.Convex,
     "model:orthogonal-nmf": models.Orthogonal,
     "weighting:constant": weightings.Weighting,
-    "weighting:none": weightings.Uniform,
-    "weighting:fixed": weightings.Fixed,
-    "weighting:entropy": weightings.Entropy,
     "problem": Problem,
     "facts": Facts,
     "gamma path": GammaPath,
     "rank path": RankPath,
 }
 """Dataclasses whose fields say everything. A class may be replaced by another that takes the same fields."""
+
+
+def _classes() -> dict[str, type[Any]]:
+    """Those, and all losses and weightings under the names that users ask for them by."""
+    named = {f"loss:{name}": cls for name, cls in LOSSES.items()}
+    return _CLASSES | named | {f"weighting:{name}": cls for name, cls in WEIGHTINGS.items()}
+
 
 _FORMAT_1 = {
     "losses.Euclidean": "loss:euclidean",
@@ -62,12 +65,12 @@ _FORMAT_1 = {
 
 def name_of(value: Any) -> str | None:
     """The name of the object's class, None where such objects stand in no file."""
-    return next((name for name, cls in _CLASSES.items() if cls is type(value)), None)
+    return next((name for name, cls in _classes().items() if cls is type(value)), None)
 
 
 def class_of(name: Any) -> type[Any]:
     """The class of that name."""
-    known = _CLASSES.get(_FORMAT_1.get(name, name)) if isinstance(name, str) else None
+    known = _classes().get(_FORMAT_1.get(name, name)) if isinstance(name, str) else None
     if known is None:
         raise ValueError(f"an object of the class {name!r} is not known")
     return known

@@ -13,7 +13,8 @@ from ewnmf.estimators.base import Factorizer
 from ewnmf.estimators.nmf import EWNMF
 from ewnmf.fitting.request import check_grid
 from ewnmf.fitting.starts import Starts
-from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.registry import with_gamma
 
 __all__ = ["gamma_path", "select_rank"]
 
@@ -68,8 +69,9 @@ def gamma_path(
     request = check_grid(relative, gammas)
     model = EWNMF(n_components, **parameters) if estimator is None else clone(estimator)
     model.set_params(gamma="auto")
-    if not isinstance(model._problem()[0].weighting, Entropy) or isinstance(model.weighting, Entropy):
-        raise ValueError(f"weighting={model.weighting!r} has no gamma to choose; use weighting='entropy'.")
+    if not model._problem()[0].weighting.has_gamma or isinstance(model.weighting, Weighting):
+        names = " or ".join(f"weighting={name!r}" for name in with_gamma())
+        raise ValueError(f"weighting={model.weighting!r} has no gamma to choose; use {names}.")
     given = {"sample_weight": sample_weight, "mask": mask}
     model._fit(X, Starts(), request, **{name: value for name, value in given.items() if value is not None})
     path: GammaPath = model.gamma_path_

@@ -10,7 +10,7 @@ from ewnmf.models.semi import Semi
 __all__ = ["SemiNMF"]
 
 
-@documented("none")
+@documented
 class SemiNMF(Factorizer):
     """Semi-NMF: nonnegative codes; data and components may be negative. Euclidean loss only.
 

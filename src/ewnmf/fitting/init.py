@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
+from ewnmf.fitting.points import Points
 
 __all__ = ["INITS", "nndsvd", "point_numbers", "uniform"]
 
@@ -112,9 +113,7 @@ def _lanes(values: Array, largest: Array, columns: Bits, seed: Any) -> tuple[Bit
 
 
 def nndsvd(
-    X: Any,
-    P: Array | None,
-    s: Array | None,
+    points: Points,
     n_components: int,
     variant: str,
     rng: np.random.Generator,
@@ -128,12 +127,13 @@ def nndsvd(
     (``"nndsvd"``), ``f`` (``"nndsvda"``), or random values of up to ``f / 100`` (``"nndsvdar"``; those of a point are
     the `numbers` (n x K)).
     """
+    X, P, s = points.X, points.P, points.s
     if n_components > min(X.shape):
         raise ValueError(
             f"init={variant!r} needs n_components={n_components} to be at most min(n_samples, n_features)="
             f"{min(X.shape)}; use init='random'."
         )
-    if X.min() < 0:
+    if points.extremes[0] < 0:
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
     rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
     X = X if issparse(X) else np.ascontiguousarray(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,7 +17,7 @@ from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.sparse import storage
 
-__all__ = ["Points", "read_points"]
+__all__ = ["Points", "extremes_of", "read_points", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,20 +34,28 @@ class Points:
     """How many attributes were never observed."""
     unit: float = 1.0
     """What ``X`` was multiplied by, see `ewnmf.fitting.unit`."""
+    known_extremes: tuple[float, float] | None = None
+    """The least and the largest value of ``X``, where they are known."""
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest value of ``X``; it is searched for them once."""
+        return self.known_extremes or extremes_of(self.X)
 
     @property
     def data(self) -> Dense:
         """The same for the core, points as columns."""
-        return storage(self.X.T, None if self.P is None else self.P.T, self.s, self.unit)
+        P = None if self.P is None else self.P.T
+        return storage(self.X.T, P, self.s, unit=self.unit, known_extremes=self.extremes)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest absolute value of positive prior weight, and 1 where all are 0."""
         if self.P is None:
             return self.data.scale
         seen = self.P > 0
         if issparse(self.X):
-            return replace(self, X=self.X.multiply(seen).tocsr(), P=None).data.scale
+            return Points(self.X.multiply(seen).tocsr()).scale
         return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
 
     @cached_property
@@ -89,20 +98,24 @@ class Points:
         """The same with some entries (n x m) missing; `positive` where ``X`` must stay without zeros."""
         P = np.ones(self.X.shape, self.X.dtype) if self.P is None else np.array(self.P)
         P[hidden] = 0
-        return replace(self, X=_filled(self.X, hidden, positive), P=P)
+        return replace(self, X=_filled(self.X, hidden, positive), P=P, known_extremes=None)
 
     def take(self, rows: Array) -> Points:
         """The points at `rows`, or where `rows` is True; itself where that is all of them."""
         if rows.dtype == bool and rows.all():
             return self
         P, s = (None if part is None or (part[rows] == 1).all() else part[rows] for part in (self.P, self.s))
-        return Points(self.X[rows], P, s, unit=self.unit)
+        taken = np.zeros(self.X.shape[0], dtype=bool)
+        taken[rows] = True
+        return Points(self.X[rows], P, s, unit=self.unit, known_extremes=self.extremes if taken.all() else None)
 
     def times(self, unit: float) -> Points:
         """The same multiplied by `unit` and no longer by what it was; itself where that is nothing new."""
         if unit == self.unit:
             return self
-        return replace(self, X=self.X * self.X.dtype.type(unit / self.unit), unit=unit)
+        factor = self.X.dtype.type(unit / self.unit)
+        low, high = (float(self.X.dtype.type(value) * factor) for value in self.extremes)
+        return replace(self, X=self.X * factor, unit=unit, known_extremes=(low, high))
 
     def mean(self, *, positive: bool) -> Array:
         """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
@@ -134,6 +147,15 @@ class Points:
             warnings.warn(f"{', and '.join(told)}.", UserWarning, stacklevel=stacklevel)
 
 
+def spread(part: Array, rows: Array) -> Array:
+    """The rows of `part` where `rows` is True, zeros elsewhere."""
+    if rows.all():
+        return part
+    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
+    whole[rows] = part
+    return whole
+
+
 def read_points(
     X: Any,
     problem: Problem,
@@ -153,11 +175,13 @@ def read_points(
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    hidden = _hidden(X, checks.check_mask(mask, X.shape))
+    extremes = extremes_of(X)
+    hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)
         X = _filled(X, hidden, problem.loss.needs_positive)
-    checks.check_values(X, problem, whom, unit)
+        extremes = extremes_of(X)
+    checks.check_values(X, extremes, problem, whom, unit)
     A = checks.check_weights(weights, X, problem)
     s = checks.check_vector("sample_weight", sample_weight, X.shape[0], X.dtype)
     f = checks.check_vector("feature_weight", feature_weight, X.shape[1], X.dtype)
@@ -165,16 +189,20 @@ def read_points(
     if why is not None and f is not None:
         raise ValueError(f"feature_weight was given, but {why}.")
     empty = 0 if hidden is None else int(hidden.all(axis=0).sum())
-    return Points(X, _prior(A, hidden, f, X), s, empty)
+    return Points(X, _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
 
 
-def _hidden(X: Any, mask: Array | None) -> Array | None:
+def extremes_of(X: Any) -> tuple[float, float]:
+    """The least and the largest value of ``X``; NaN where it contains one."""
+    return float(X.min()), float(X.max())
+
+
+def _hidden(X: Any, mask: Array | None, has_nan: bool) -> Array | None:
     """Where entries are missing (n x m), or None where none is."""
-    values = X.data if issparse(X) else X
-    if values.size and np.isnan(values.min()):
+    if has_nan:
         if issparse(X):
             raise ValueError(
-                f"X is sparse and contains NaN in {int(np.isnan(values).sum())} stored entries; missing values need a "
+                f"X is sparse and contains NaN in {int(np.isnan(X.data).sum())} stored entries; missing values need a "
                 "dense X (X.toarray()), or zeros there and mask= with False."
             )
         missing: Array = np.isnan(X)

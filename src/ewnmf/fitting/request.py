@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ewnmf.weightings.entropy import Entropy
+from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
 __all__ = ["RELATIVE", "GammaRequest", "check_gamma", "check_grid"]
 
@@ -50,7 +51,8 @@ _GAMMA = "a positive number, 'auto', 'self-tuned', or a multiple of plain NMF's 
 
 def check_gamma(gamma: object, weighting: object) -> GammaRequest:
     """What is asked of gamma; a weighting that brings its own gamma decides."""
-    own = weighting.gamma if isinstance(weighting, Entropy) else None
+    own = weighting.strength if isinstance(weighting, Weighting) else None
+    _refuse_gamma(gamma, weighting)
     if isinstance(gamma, str):
         request = GammaRequest.named(gamma)
         if request is None:
@@ -72,6 +74,17 @@ def check_gamma(gamma: object, weighting: object) -> GammaRequest:
     if own is not None and own != gamma:
         raise ValueError(f"gamma={gamma!r} contradicts weighting={weighting!r}; give one of them.")
     return GammaRequest(float(gamma))
+
+
+def _refuse_gamma(gamma: object, weighting: object) -> None:
+    """A sentence where a gamma was given to a weighting that must not have one."""
+    kind = WEIGHTINGS.get(weighting) if isinstance(weighting, str) else type(weighting)
+    asked = not (isinstance(gamma, str) and gamma == "auto")
+    if asked and kind is not None and issubclass(kind, Weighting) and kind.refuses_gamma:
+        names = " or ".join(f"weighting={name!r}" for name in with_gamma())
+        raise ValueError(
+            f"gamma={gamma!r} was given, but weighting={weighting!r} has no gamma; leave it out, or use {names}."
+        )
 
 
 def check_grid(relative: Any, gammas: Any) -> GammaRequest:

@@ -20,7 +20,6 @@ from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Iteration, Solution
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Unit", "times"]
 
@@ -62,7 +61,7 @@ class Unit:
         """What is asked of gamma, in this unit."""
         gammas = request.gammas and tuple(gamma * self._cost for gamma in request.gammas)
         weighting = self.problem.weighting
-        value = request.value if request.value is None or not isinstance(weighting, Entropy) else weighting.gamma
+        value = request.value if request.value is None or not weighting.has_gamma else weighting.strength
         return replace(request, value=value, gammas=gammas)
 
     def watching(self, callbacks: Iterable[Callback]) -> list[Callback]:
@@ -97,9 +96,7 @@ class Unit:
     def _iteration_back(self, at: Iteration) -> Iteration:
         gamma = at.gamma
         if gamma is not None:
-            weighting = self._problem_back(self.asked.at(Entropy(gamma))).weighting
-            assert isinstance(weighting, Entropy)
-            gamma = weighting.gamma
+            gamma = self._problem_back(self.asked.at_gamma(gamma)).weighting.strength
         return replace(
             at,
             objective=at.objective / self._cost,

@@ -8,23 +8,20 @@ from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.naming import unknown_name
 
-__all__ = ["resolve"]
+__all__ = ["LOSSES", "resolve"]
 
-_NAMES = (Euclidean.name, KullbackLeibler.name, Alpha.name)
+LOSSES: dict[str, type[Loss]] = {cls.name: cls for cls in (Euclidean, KullbackLeibler, Alpha)}
+"""All that can be asked for by name."""
 
 
 def resolve(loss: str | Loss, alpha: float = 0.5) -> Loss:
     """The loss of that name (``"alpha"`` takes `alpha`), or the object itself."""
     if isinstance(loss, Loss):
         return loss
-    if loss == Euclidean.name:
-        return Euclidean()
-    if loss == KullbackLeibler.name:
-        return KullbackLeibler()
-    if loss == Alpha.name:
-        return Alpha(alpha)
-    if isinstance(loss, str):
-        raise unknown_name("loss", loss, _NAMES)
-    raise TypeError(
-        f"loss={loss!r} must be one of {', '.join(map(repr, _NAMES))} or an object derived from losses.Loss."
-    )
+    if not isinstance(loss, str):
+        raise TypeError(
+            f"loss={loss!r} must be one of {', '.join(map(repr, LOSSES))} or an object derived from losses.Loss."
+        )
+    if loss not in LOSSES:
+        raise unknown_name("loss", loss, LOSSES)
+    return Alpha(alpha) if loss == Alpha.name else LOSSES[loss]()

@@ -9,9 +9,10 @@ from ewnmf.models.orthogonal import Orthogonal
 from ewnmf.models.semi import Semi
 from ewnmf.naming import unknown_name
 
-__all__ = ["resolve"]
+__all__ = ["MODELS", "resolve"]
 
-_MODELS = {model.name: model for model in (NMF, Semi, Convex, Orthogonal)}
+MODELS: dict[str, type[Model]] = {model.name: model for model in (NMF, Semi, Convex, Orthogonal)}
+"""All that can be asked for by name."""
 
 
 def resolve(model: str | Model) -> Model:
@@ -19,7 +20,7 @@ def resolve(model: str | Model) -> Model:
     if isinstance(model, Model):
         return model
     if isinstance(model, str):
-        if model in _MODELS:
-            return _MODELS[model]()
-        raise unknown_name("model", model, _MODELS)
-    raise TypeError(f"model={model!r} must be one of {', '.join(map(repr, _MODELS))} or an object of ewnmf.models.")
+        if model in MODELS:
+            return MODELS[model]()
+        raise unknown_name("model", model, MODELS)
+    raise TypeError(f"model={model!r} must be one of {', '.join(map(repr, MODELS))} or an object of ewnmf.models.")

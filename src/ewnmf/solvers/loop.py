@@ -18,8 +18,6 @@ from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.run import Run, State
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
-from ewnmf.weightings.base import Weighting
-from ewnmf.weightings.entropy import Entropy
 
 __all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
 
@@ -155,7 +153,7 @@ def _iterate(
             elif tuner is not None:
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:
-                    run.reweigh(Entropy(gamma))
+                    run.reweigh(run.weighting.at(gamma))
                 settled = tuner.settled(number)
         iterations.close()  # type: ignore[attr-defined]
         return _conclude(run, state, measure, history, number, reason)
@@ -167,13 +165,9 @@ def _iterate(
 
 def _ask(callbacks: Sequence[Callback], run: Run, number: int, measure: Measure, settled: bool, state: State) -> bool:
     """Whether a callback stops the run; all are called."""
-    report = Iteration(number, measure.J, measure.E, _gamma(run.weighting), settled, state.factors())
+    report = Iteration(number, measure.J, measure.E, run.weighting.strength, settled, state.factors())
     answers = [callback(report) for callback in callbacks]
     return any(answers)
-
-
-def _gamma(weighting: Weighting) -> float | None:
-    return weighting.gamma if isinstance(weighting, Entropy) else None
 
 
 def _conclude(run: Run, state: State, measure: Measure, history: list[float], number: int, reason: str) -> Solution:

@@ -14,4 +14,4 @@ __all__ = ["SOLVERS", "Solver"]
 Solver = Callable[[Run, int, str], Iterator[tuple[State, Measure]]]
 """From a run, the number of iterations and the order of the first one: after each, where the run is and its measure."""
 
-SOLVERS: dict[str, Solver] = {"accelerated": accelerated, "mu": plain}
+SOLVERS: dict[str, Solver] = {"mu": plain, "accelerated": accelerated}

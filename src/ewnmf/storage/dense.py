@@ -48,6 +48,8 @@ class Dense(Storage):
     """The mean prior weight with silent attributes, where those have priors."""
     unit: float = 1.0
     """What ``X`` was multiplied by."""
+    known_extremes: tuple[float, float] | None = None
+    """The least and the largest value, where they are known; then ``X`` is not searched for them again."""
 
     @property
     def n_points(self) -> int:
@@ -62,9 +64,15 @@ class Dense(Storage):
         return float(np.sum(weights * columns, dtype=np.float64))
 
     @property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return self.known_extremes or (float(self.X.min()), float(self.X.max()))
+
+    @property
     def scale(self) -> float:
         """The largest absolute value, and 1 where all are 0."""
-        return max(float(self.X.max()), -float(self.X.min())) or 1.0
+        low, high = self.extremes
+        return max(high, -low) or 1.0
 
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data."""
@@ -75,7 +83,7 @@ class Dense(Storage):
             n_points=shape[1],
             floor=max(1e-60, 100 * float(limits.tiny)),
             basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
-            signed=bool(self.X.min() < 0),
+            signed=self.extremes[0] < 0,
             mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
             priors=self.P is not None,
             mean_weight=self.mean_weight(problem),

@@ -109,6 +109,6 @@ class Stored(Sparse):
         return Block(points, None, None if self.s is None else self.s[cut], self.silent)
 
 
-def storage(X: Any, P: Array | None = None, s: Array | None = None, unit: float = 1.0) -> Dense:
+def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
-    return Sparse(X.tocsc(), P, s, unit=unit) if issparse(X) else Dense(X, P, s, unit=unit)
+    return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

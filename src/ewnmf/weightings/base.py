@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -33,18 +33,36 @@ class Weighting:
     """
 
     name: ClassVar[str] = "custom"
+    meaning: ClassVar[str] = "weights of one's own."
+    """What it does, in the texts of parameters."""
     weighted: ClassVar[bool] = True
     """Whether entries may differ in weight."""
     takes_weights: ClassVar[bool] = False
     """Whether the user gives the weights."""
     shared: ClassVar[bool] = False
     """Whether the attributes of a point share one unit of weight."""
+    has_gamma: ClassVar[bool] = False
+    """Whether a field `gamma`, in the unit of the loss, says how strongly entries differ: not at all at infinity."""
+    refuses_gamma: ClassVar[bool] = False
+    """Whether a gamma that is given to a weighting without one is an error; else it is ignored."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Weights of one's own may differ between entries, whatever the class that they are derived from."""
         super().__init_subclass__(**options)
         if "weighted" not in vars(cls) and {"constant", "evaluate"} & vars(cls).keys():
             cls.weighted = True
+
+    @property
+    def strength(self) -> float | None:
+        """Its gamma, None where it has none."""
+        return float(vars(self)["gamma"]) if self.has_gamma else None
+
+    def at(self, gamma: float) -> Weighting:
+        """The same weighting with another gamma."""
+        if not self.has_gamma:
+            raise TypeError(f"weighting={self!r} has no gamma, so that it cannot be given {gamma!r}.")
+        changes: dict[str, Any] = {"gamma": gamma}
+        return replace(self, **changes)
 
     @property
     def adaptive(self) -> bool:

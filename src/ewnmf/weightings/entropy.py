@@ -35,7 +35,9 @@ class Entropy(Weighting):
     gamma: float
 
     name: ClassVar[str] = "entropy"
+    meaning: ClassVar[str] = "a weight for every attribute of every point, learned with the factors."
     shared: ClassVar[bool] = True
+    has_gamma: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.gamma, bool) or not isinstance(self.gamma, int | float | np.number):

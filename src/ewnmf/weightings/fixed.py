@@ -15,6 +15,7 @@ class Fixed(Weighting):
     """Given weights, one for every entry, which stay as they are: the paper's "hard" WNMF."""
 
     name: ClassVar[str] = "fixed"
+    meaning: ClassVar[str] = "the weights given to `fit`."
     takes_weights: ClassVar[bool] = True
 
     def times(self, factor: float) -> Fixed:

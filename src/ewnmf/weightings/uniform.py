@@ -17,6 +17,7 @@ class Uniform(Weighting):
     """Every attribute counts alike: plain NMF, Eq. (2)."""
 
     name: ClassVar[str] = "none"
+    meaning: ClassVar[str] = "all entries alike."
     weighted: ClassVar[bool] = False
 
     def times(self, factor: float) -> Uniform:
