@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import sparse
 
+import ewnmf
 from ewnmf.storage import matrix
 from ewnmf.storage.sparse import storage
 
@@ -59,3 +64,31 @@ class TestEveryForm:
         for block in blocks:
             held = X[block].size if form == "dense" else given[block].nnz
             assert block.stop - block.start == 1 or max(held, 3 * (block.stop - block.start)) <= n_entries
+
+
+DOORS = {"fitting/checks.py": None, "fitting/points.py": {"read_points", "_hidden"}}
+"""Where a user's matrix comes in, besides files and data sets; in these functions alone, where some are named."""
+
+
+def _asks(tree: ast.AST) -> bool:
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return "issparse" in names | {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def _askers(path: Path) -> set[str]:
+    """The functions and classes of a file that ask whether something is sparse, and the file itself."""
+    body: list[Any] = ast.parse(path.read_text()).body
+    parts = [part for node in body for part in (node.body if isinstance(node, ast.ClassDef) else [node])]
+    return {getattr(part, "name", str(path)) for part in parts if _asks(part)}
+
+
+def test_whether_a_matrix_is_sparse_is_asked_by_storages_and_at_the_door() -> None:
+    root = Path(ewnmf.__file__).parent
+    found = {path.relative_to(root).as_posix(): _askers(path) for path in sorted(root.rglob("*.py"))}
+    others = {
+        name: askers - (DOORS.get(name) or askers if name in DOORS else set())
+        for name, askers in found.items()
+        if name.split("/")[0] not in ("storage", "io", "datasets")
+    }
+    assert {name: askers for name, askers in others.items() if askers} == {}
+    assert found["storage/matrix.py"]  # the search finds what there is
