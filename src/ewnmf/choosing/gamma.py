@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
@@ -19,6 +18,7 @@ from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
+from ewnmf.storage.matrix import dense, largest_of_rows
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["GammaPath", "choose_gamma"]
@@ -171,9 +171,7 @@ class _Trials:
 def _distinct(points: Points, size: int) -> tuple[Array, Array]:
     """At most `size` different points, each with the weight of its repetitions; which ones, their content decides."""
     numbers = point_numbers(points.X, points.P, 1, KEY)
-    largest = abs(points.X).max(axis=1)
-    largest = largest.toarray() if issparse(largest) else largest
-    content = np.hstack([numbers, largest.reshape(-1, 1)])
+    content = np.hstack([numbers, largest_of_rows(points.X)[:, None]])
     _, first, which = np.unique(content, axis=0, return_index=True, return_inverse=True)
     repeats = np.bincount(which, weights=points.s)[:size].astype(points.X.dtype)
     return first[:size], repeats
@@ -248,10 +246,10 @@ class _Hidden:
         points, problem = trials.job.points, trials.job.problem
         if points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
             return None
-        if issparse(points.X):
+        if not points.data.stores_zeros:
             if math.prod(points.X.shape) > WHOLE_ENTRIES:
                 return None
-            points = replace(points, X=points.X.toarray())
+            points = replace(points, X=dense(points.X))
         hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
         if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
             return None

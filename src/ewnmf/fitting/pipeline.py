@@ -23,13 +23,12 @@ from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["SOLVERS", "Choose", "Job", "Settings", "restarts", "run"]
-
-SOLVERS = ("mu", "accelerated")
 
 
 @dataclass(frozen=True)
@@ -178,7 +177,7 @@ def run(
             present,
             _restricted(start, rows),
             order=settings.order,
-            accelerate=settings.solver == "accelerated",
+            solver=settings.solver,
             max_iter=settings.max_iter,
             tol=settings.tol,
             n_jobs=settings.n_jobs,

@@ -15,6 +15,7 @@ from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
+from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, weighted_sums
 from ewnmf.storage.sparse import storage
 
 __all__ = ["Points", "extremes_of", "read_points", "spread"]
@@ -53,10 +54,7 @@ class Points:
         """The largest absolute value of positive prior weight, and 1 where all are 0."""
         if self.P is None:
             return self.data.scale
-        seen = self.P > 0
-        if issparse(self.X):
-            return Points(self.X.multiply(seen).tocsr()).scale
-        return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
+        return largest_seen(self.X, self.P > 0)
 
     @cached_property
     def seen(self) -> Array:
@@ -87,8 +85,7 @@ class Points:
     @property
     def negative(self) -> Array:
         """Which points have a negative value."""
-        least = self.X.min(axis=1)
-        return np.asarray((least.toarray().ravel() if issparse(self.X) else least) < 0)
+        return np.asarray(least_of_rows(self.X) < 0)
 
     def without_priors(self) -> Points:
         """The same with equal priors."""
@@ -98,7 +95,7 @@ class Points:
         """The same with some entries (n x m) missing; `positive` where ``X`` must stay without zeros."""
         P = np.ones(self.X.shape, self.X.dtype) if self.P is None else np.array(self.P)
         P[hidden] = 0
-        return replace(self, X=_filled(self.X, hidden, positive), P=P, known_extremes=None)
+        return replace(self, X=filled(self.X, hidden, positive), P=P, known_extremes=None)
 
     def take(self, rows: Array) -> Points:
         """The points at `rows`, or where `rows` is True; itself where that is all of them."""
@@ -123,14 +120,12 @@ class Points:
         Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
         """
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
-        X: Any = self.X if issparse(self.X) else np.ascontiguousarray(self.X)
+        X = contiguous(self.X)
         if self.P is None:
             total, mass = s @ X, np.full(X.shape[1], s.sum())
         else:
             share = s[:, None] * self.P
-            total = np.asarray(X.multiply(share).sum(axis=0)).ravel() if issparse(X) else None
-            total = np.einsum("ij,ij->j", share, X) if total is None else total
-            mass = share.sum(axis=0)
+            total, mass = weighted_sums(X, share), share.sum(axis=0)
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
         if positive:
             means[mass <= 0] = means[mass > 0].min()
@@ -179,7 +174,7 @@ def read_points(
     hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)
-        X = _filled(X, hidden, problem.loss.needs_positive)
+        X = filled(X, hidden, problem.loss.needs_positive)
         extremes = extremes_of(X)
     checks.check_values(X, extremes, problem, whom, unit)
     A = checks.check_weights(weights, X, problem)
@@ -215,17 +210,6 @@ def _refuse_hidden(hidden: Array, problem: Problem, masked: bool) -> None:
     if why is not None:
         what = f"mask hides {count} entries" if masked else f"X contains NaN ({count} entries)"
         raise ValueError(f"{what}, but {why}.")
-
-
-def _filled(X: Any, hidden: Array, positive: bool) -> Any:
-    """``X`` with zeros where it is hidden or, where a loss takes none, the least observed value."""
-    if issparse(X):
-        return type(X)(_filled(X.toarray(), hidden, positive)) if positive else X.multiply(~hidden).tocsr()
-    filled = X.copy()
-    filled[hidden] = X[~hidden].min(initial=np.inf) if positive else 0
-    if positive and hidden.all():
-        filled[:] = 1
-    return filled
 
 
 def _prior(A: Array | None, hidden: Array | None, f: Array | None, X: Any) -> Array | None:

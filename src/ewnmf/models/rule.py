@@ -184,6 +184,12 @@ class Rule:
             moved[0][:, :held] = basis[0][:, :held]
         return moved
 
+    def blend(self, basis: Basis, before: Basis, function: Callable[[Array, Array], Array]) -> Basis:
+        """``function(W, W_before)``, entry by entry, but for the components that stay as they are."""
+        W, free = basis[0].copy(order="F"), slice(self.facts.fixed, None)
+        W[:, free] = function(basis[0][:, free], before[0][:, free])
+        return (W,)
+
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The new combinations (b x K) of a block."""
         raise NotImplementedError

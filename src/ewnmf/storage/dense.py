@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.models.rule import Block, Facts, Rule, product
 from ewnmf.problem import Problem
-from ewnmf.storage.threads import Workers
+from ewnmf.storage.base import Answer, Codes, Storage
+from ewnmf.storage.memory import CodesInMemory
+from ewnmf.storage.threads import Workers, single_threaded_blas
 
-__all__ = ["Answer", "Dense", "add_arrays", "block_width"]
-
-Answer = TypeVar("Answer")
-
+__all__ = ["Dense", "block_width"]
 
 _BLOCK_ENTRIES = 1 << 17
 
@@ -26,13 +25,8 @@ def block_width(n_attributes: int) -> int:
     return max(16, _BLOCK_ENTRIES // max(1, n_attributes) // 16 * 16)
 
 
-def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The sums of two tuples of arrays; the first is added to in place."""
-    if total is None:
-        return share
-    for mine, theirs in zip(total, share, strict=True):
-        mine += theirs
-    return total
+def _cut(n_points: int, width: int) -> list[slice]:
+    return [slice(at, min(at + width, n_points)) for at in range(0, n_points, width)]
 
 
 def _writable(part: Array) -> Array:
@@ -42,7 +36,7 @@ def _writable(part: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Storage):
     """Data in memory: ``X`` (M x N, columns are points), priors ``P`` (M x N) and point weights ``s`` (N)."""
 
     X: Array
@@ -104,6 +98,11 @@ class Dense:
         return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
 
     @property
+    def stores_zeros(self) -> bool:
+        """Whether zeros are stored as any other value."""
+        return True
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored and have no priors of their own."""
         return False
@@ -117,7 +116,7 @@ class Dense:
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points."""
         width = self.n_points if whole else self.width or block_width(self.X.shape[0])
-        return [slice(at, min(at + width, self.n_points)) for at in range(0, self.n_points, width)]
+        return _cut(self.n_points, width)
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, each of them contiguous in memory."""
@@ -153,6 +152,21 @@ class Dense:
     def thin(self, problem: Problem, rule: Rule) -> Dense:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""
         return self
+
+    def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
+        """Codes in memory."""
+        return CodesInMemory(self, workers, self.cuts(whole), H, U)
+
+    def tabulate(
+        self, work: Callable[[Block], Array], n_rows: int, dtype: Any, *, workers: Workers, width: int
+    ) -> Array:
+        """The columns that ``work(block)`` makes of `width` points at a time, in one array."""
+        table, cuts = np.empty((n_rows, self.n_points), dtype=dtype, order="F"), _cut(self.n_points, width)
+        with single_threaded_blas():
+            columns = self.map(lambda block, cut: work(block), workers, cuts)
+            for cut, part in zip(cuts, columns, strict=True):
+                table[:, cut] = part
+        return table
 
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""

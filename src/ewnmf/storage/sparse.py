@@ -34,6 +34,11 @@ class Sparse(Dense):
         return dense
 
     @property
+    def stores_zeros(self) -> bool:
+        """Whether zeros are stored as any other value."""
+        return False
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored and have no priors of their own."""
         return self.P is None

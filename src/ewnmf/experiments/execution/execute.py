@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -18,6 +17,7 @@ from ewnmf.factorization import Factorization, factorize
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
 from ewnmf.models.base import Model
 from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.storage.matrix import by_form, nonzero_counts
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["clustering", "course", "execute", "statistics", "unit_codes", "weights_of_damage"]
@@ -74,7 +74,7 @@ def statistics(given: Sample) -> Figures:
     """What Table 1 says of a data set, and what it leaves out."""
     n, m = given.X.shape
     figures = {"n_points": n, "n_attributes": m}
-    seen = given.X.getnnz(axis=0) if sparse.issparse(given.X) else np.count_nonzero(given.X, axis=0)
+    seen = nonzero_counts(given.X)
     figures |= {"silent_attributes": np.sum(seen == 0), "share_of_zeros": 1 - np.sum(seen) / (n * m)}
     if given.classes is not None:
         sizes = np.bincount(given.classes)
@@ -149,8 +149,12 @@ def weights_of_damage(weights: Array, damaged: Array) -> Figures:
 def _arrays(given: Sample, fit: Factorization) -> dict[str, Array]:
     """All that can be kept of a run, but for its weights."""
     arrays = {"history": fit.history, "components": fit.components, "codes": fit.codes}
-    dense = None if sparse.issparse(given.X) else given.X
-    known = {"data": dense, "damaged": given.damaged, "clean": given.clean, "sources": given.sources}
+    known = {
+        "data": by_form(given.X, whole=given.X, stored=None),
+        "damaged": given.damaged,
+        "clean": given.clean,
+        "sources": given.sources,
+    }
     return arrays | {name: array for name, array in known.items() if array is not None}
 
 
