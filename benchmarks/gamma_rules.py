@@ -34,7 +34,7 @@ from benchmarks.solvers import clustering
 from ewnmf import datasets
 from ewnmf.choosing.gamma import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
 from ewnmf.choosing.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
-from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.pipeline import Job, Settings
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import RELATIVE, GammaRequest
 from ewnmf.fitting.starts import Starts, draw_start
@@ -71,7 +71,8 @@ class Fits(_Trials):
         """From the start that `factorize` draws for the seed."""
         problem, settings = Problem.of(weighting="entropy"), Settings("codes-first", max_iter=max_iter, n_jobs=1)
         start = draw_start(problem, X, K, Starts(), np.random.default_rng(seed))
-        return cls(problem, Points(X), start, settings, np.empty((0, X.shape[1])), True)
+        job = Job.of(problem, Points(X), settings, np.empty((0, X.shape[1])), GammaRequest(rule="auto"))
+        return cls(job, start, True)
 
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`, made once."""
@@ -80,8 +81,8 @@ class Fits(_Trials):
         return self.kept[gamma]
 
     def self_tuned(self) -> Solution:
-        """The fit that settles gamma on its way."""
-        return run(self.problem, self.points, self.start, self.settings, fixed=self.fixed, tune=True)
+        """The fit that tunes gamma on its way."""
+        return self.job.run(self.start, tune=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ def neighbours_kept(graph: Any, rows: Array, fit: Solution) -> float:
 def prediction(judge: _Hidden, kept: float, fit: Solution) -> float:
     """Minus the mean loss of the entries that were hidden, without the largest losses."""
     X, Y = judge.X[judge.hidden], (fit.factors.H.T @ fit.factors.W.T)[judge.hidden]
-    losses = judge.trials.problem.loss.divergence(X, Y)
+    losses = judge.trials.job.problem.loss.divergence(X, Y)
     return -float(np.mean(np.sort(losses)[: math.ceil(kept * losses.size)]))
 
 
@@ -149,7 +150,7 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     """The rules that choose among the fits, by the words of their row."""
     built = _Neighbours.of(fits, scale)
     assert built is not None
-    rows, count, loss, some = built.rows, built.graphs[0].count, fits.problem.loss, fits.points.take(built.rows)
+    rows, count, loss, some = built.rows, built.graphs[0].count, fits.job.problem.loss, fits.job.points.take(built.rows)
     plain = [links(each) for each in _apart(some.X, np.ones((1, some.X.shape[1])), loss, scale, HALVINGS)]
     smooth = tuple(neighbourhoods(graph, count) for graph in plain)
     kmeans = KMeans(count, n_init=10, random_state=0)

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_array
 
 from ewnmf._types import Array
-from ewnmf.choosing.gamma import GammaPath, settle
+from ewnmf.choosing.gamma import GammaPath, choose_gamma
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import SOLVERS, Settings
-from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.pipeline import SOLVERS, Job, Settings, restarts
+from ewnmf.fitting.points import Points, read_points, spread
 from ewnmf.fitting.request import check_gamma
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.fitting.unit import Unit, times
@@ -31,7 +31,7 @@ from ewnmf.solvers.orders import ORDERS
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS
 
-__all__ = ["Factorization", "factorize", "spread"]
+__all__ = ["Factorization", "factorize"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class Factorization:
     objective : float
         ``J*`` of these factors: the last entry of `history`.
     history : ndarray
-        ``J*`` after every iteration (after gamma was settled, where it was tuned).
+        ``J*`` after every iteration (from the end of its tuning on, where gamma was tuned).
     excess : float
         ``E``, the objective above its bound, by which runs are compared.
     loss : float
@@ -93,32 +93,23 @@ class Factorization:
 
     @classmethod
     def of(cls, solution: Solution, points: Points) -> Factorization:
-        """The solution of the core for the points that count, rows as points."""
-        factors, weighting, counted = solution.factors, solution.problem.weighting, points.counted
+        """The solution for these points, rows as points."""
+        factors = solution.factors
         return cls(
-            codes=spread(np.ascontiguousarray(factors.H.T), counted),
+            codes=np.ascontiguousarray(factors.H.T),
             components=np.ascontiguousarray(factors.W.T),
-            combinations=None if factors.U is None else spread(factors.U, counted),
+            combinations=factors.U,
             objective=solution.history[-1],
             history=np.array(solution.history),
             excess=solution.excess,
             loss=solution.loss,
-            gamma=weighting.strength,
+            gamma=solution.problem.weighting.strength,
             n_iter=solution.n_iter,
             reason=solution.reason,
             problem=solution.problem,
             gamma_path=solution.path,
             _points=points,
         )
-
-
-def spread(part: Array, rows: Array) -> Array:
-    """The rows of `part` where `rows` is True, zeros elsewhere."""
-    if rows.all():
-        return part
-    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
-    whole[rows] = part
-    return whole
 
 
 @with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=SOLVERS, order=ORDERS)
@@ -166,8 +157,8 @@ def factorize(
         How entries are weighted.
     gamma : float, "auto", "self-tuned" or a text like "4x"
         Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
-        (docs/choosing-gamma.md), ``"self-tuned"`` settles 8 times the mean loss during the first half of the run, and
-        ``"4x"`` is 4 times the mean loss of plain NMF.
+        (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss during the first half of the run,
+        and ``"4x"`` is 4 times the mean loss of plain NMF.
     codes, components, combinations : array-like, optional
         Starts of shape (n, K), (K, m) and, for Convex-NMF in place of components, (n, K); drawn uniformly from
         [0.1, 1.1] where not given.
@@ -208,8 +199,6 @@ def factorize(
     X = check_array(numeric_table(X), accept_sparse="csr", dtype=floats, ensure_all_finite=False, input_name="X")
     weighed = {"weights": weights, "mask": mask, "sample_weight": sample_weight, "feature_weight": feature_weight}
     points = read_points(X, problem, "factorize", **weighed)
-    counted = points.take(points.counted)
-    points.warn("codes of 0", "components of 0", stacklevel=3)
     sized = [
         np.asarray(codes) if codes is not None else None,
         np.asarray(components).T if components is not None else None,
@@ -217,15 +206,12 @@ def factorize(
     K = checks.check_n_components(n_components, X.shape[1], *sized)
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
-    unit = Unit.of(problem, counted)
-    counted, starts = counted.times(unit.value), starts.take(points.counted).times(unit.value)
-    settings = replace(settings, callbacks=unit.watching(settings.callbacks))
-    rng = np.random.default_rng(rng)
-    start = draw_start(unit.problem, counted.X, K, starts, rng, counted.P)
-    held = times(held, unit.value)
+    job = Job.of(problem, points, settings, held, request)
+    points.warn("codes of 0", "components of 0", stacklevel=3)
+    starts = starts.take(job.counted).times(job.unit.value)
+    start = draw_start(job.problem, job.points.X, K, starts, np.random.default_rng(rng), job.points.P)
     try:
-        solution = settle(unit.problem, counted, start, settings, unit.request(request), fixed=held)
-        return Factorization.of(unit.back(solution), points)
+        return Factorization.of(job.back(restarts(job, [start], choose_gamma)), points)
     except Interrupted as interrupt:
-        interrupt.solution = Factorization.of(unit.back(interrupt.solution), points)
+        interrupt.solution = Factorization.of(job.back(interrupt.solution), points)
         raise

@@ -16,7 +16,7 @@ from ewnmf.choosing.gamma import _Neighbours, _walk
 from ewnmf.choosing.neighbours import unlikeness
 from ewnmf.fitting.request import RELATIVE, GammaRequest
 
-WISH = GammaRequest(rule="auto")
+REQUEST = GammaRequest(rule="auto")
 TRIED = {"NMF": 0.4, "16x": 0.45, "8x": 0.5, "4x": 0.4, "2x": 0.3, "1x": 0.2, "0.5x": 0.1}
 
 
@@ -39,7 +39,7 @@ def fits(data: tuple[np.ndarray, np.ndarray]) -> Fits:
 
 @pytest.fixture(scope="module")
 def scale(fits: Fits) -> float:
-    return fits.at(math.inf).loss / fits.points.X.size
+    return fits.at(math.inf).loss / fits.job.points.X.size
 
 
 OPTIONS: dict[str, Any] = {"order": "codes-first", "max_iter": 40, "n_jobs": 1, "rng": 3}
@@ -48,17 +48,17 @@ OPTIONS: dict[str, Any] = {"order": "codes-first", "max_iter": 40, "n_jobs": 1, 
 @pytest.mark.parametrize("gamma", [math.inf, 0.05, "self-tuned"])
 def test_fits_are_those_of_the_library(fits: Fits, gamma: Any) -> None:
     fit = fits.self_tuned() if gamma == "self-tuned" else fits.at(gamma)
-    expected = factorize(fits.points.X, 4, gamma=gamma, **OPTIONS)
+    expected = factorize(fits.job.points.X, 4, gamma=gamma, **OPTIONS)
     np.testing.assert_array_equal(fit.factors.H.T, expected.codes)
     np.testing.assert_array_equal(fit.factors.W.T, expected.components)
 
 
 def test_the_built_rule_decides_as_in_the_library(fits: Fits, scale: float) -> None:
-    expected = factorize(fits.points.X, 4, gamma="auto", **OPTIONS).gamma_path
+    expected = factorize(fits.job.points.X, 4, gamma="auto", **OPTIONS).gamma_path
     assert expected is not None
     assert expected.rule == "neighbourhoods"
     judge = rules(fits, scale, hide=False)["smooth groups (`auto`)"]
-    path, _ = _walk(judge, fits.at(math.inf), scale, WISH)
+    path, _ = _walk(judge, fits.at(math.inf), scale, REQUEST)
     assert path.chosen == expected.chosen > 0
     np.testing.assert_array_equal(path.scores, expected.scores)
 
@@ -73,7 +73,7 @@ def test_fits_are_made_once_and_hidden_entries_have_fits_of_their_own(fits: Fits
 def test_the_graph_in_local_units_is_that_of_the_built_rule(fits: Fits, scale: float) -> None:
     built = _Neighbours.of(fits, scale)
     assert built is not None
-    D = unlikeness(fits.points.take(built.rows), fits.problem.loss, scale)
+    D = unlikeness(fits.job.points.take(built.rows), fits.job.problem.loss, scale)
     found = gamma_rules.neighbourhoods(gamma_rules.links(gamma_rules.in_local_units(D)), 4)
     labels = np.random.default_rng(0).integers(4, size=built.rows.size)
     assert found.smooth_share(labels) == pytest.approx(built.graphs[0].smooth_share(labels), abs=1e-9)
@@ -97,9 +97,9 @@ def test_neighbours_are_kept_where_unit_codes_are_near(fits: Fits) -> None:
 
 def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: float) -> None:
     judge: Any = rules(fits, scale, hide=True)["hidden entries (`auto` for few points)"]
-    fit, hidden = judge.trials.at(scale), judge.trials.points.P == 0
+    fit, hidden = judge.trials.at(scale), judge.trials.job.points.P == 0
     assert 0.05 < hidden.mean() < 0.15
-    losses = np.sort((fits.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)
+    losses = np.sort((fits.job.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)
     expected = -np.mean(losses[: math.ceil(0.8 * losses.size)])
     assert gamma_rules.prediction(judge, 0.8, fit) == pytest.approx(expected, rel=1e-12)
 
@@ -108,7 +108,7 @@ def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: f
 def test_a_rise_leaves_plain_nmf_only_for_enough(fits: Fits, scale: float, least: float, chosen: int) -> None:
     scores = dict(zip([math.inf, *RELATIVE], [0.2, 0.25, 0.3, 0.1, 0.3, 0.0, 0.0], strict=True))
     known = {id(fits.at(times * scale)): score for times, score in scores.items()}
-    path, _ = _walk(Rise(fits, lambda fit: known[id(fit)], least), fits.at(math.inf), scale, WISH)
+    path, _ = _walk(Rise(fits, lambda fit: known[id(fit)], least), fits.at(math.inf), scale, REQUEST)
     assert path.chosen == chosen
 
 
@@ -138,12 +138,12 @@ def test_a_table_tells_the_gain_kept_and_the_worst_loss() -> None:
 def test_the_command_prints_a_table_for_each_kind_of_codes(
     data: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = {**{word: Accuracy(share, share) for word, share in TRIED.items()}, "rule": Accuracy(0.45, 0.35)}
+    output = {**{word: Accuracy(share, share) for word, share in TRIED.items()}, "rule": Accuracy(0.45, 0.35)}
     asked = []
 
     def known(X: Any, target: Any, seed: int, *, hide: bool) -> dict[str, Accuracy]:
         asked.append((X.shape, seed, hide))
-        return told
+        return output
 
     monkeypatch.setattr(gamma_rules, "contest", known)
     gamma_rules.main(["--seeds", "2", "--first", "4", "--sets", "digits", "digits-occluded", "--hidden", "digits"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ SHORT: dict[str, Any] = {"max_iter": 60, "random_state": 0}
 
 
 def low_rank(seed: int = 0, n: int = 80, m: int = 30, rank: int = 3, noise: float = 0.05) -> np.ndarray:
-    """Parts that overlap little, so that their number can be told."""
+    """Parts that overlap little, so that their number can be found."""
     rng = np.random.default_rng(seed)
     codes, parts = (rng.random(shape) * (rng.random(shape) < 0.6) for shape in ((n, rank), (rank, m)))
     return np.abs(codes @ parts + noise * rng.standard_normal((n, m)))
@@ -89,7 +90,7 @@ def test_hold_outs_do_not_leak(monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = [holdout.hold_out(Points(X), 0.1, b"k", turn) for turn in range(2)]
     turns = iter(hidden * 2)
     monkeypatch.setattr(ranks, "hold_out", lambda *_: next(turns))
-    monkeypatch.setattr(ranks, "settle", kept(vars(ranks)["settle"], solutions))
+    monkeypatch.setattr(ranks, "restarts", kept(vars(ranks)["restarts"], solutions))
     estimator = ewnmf.EWNMF(gamma=0.1, **SHORT)
     before = select_rank(X, [2], estimator=estimator, repeats=2)
     changed = X.copy()
@@ -149,23 +150,23 @@ def test_sparse_data_is_that_of_dense_and_sampled_where_it_is_large(monkeypatch:
     assert 15 <= few.n_points <= 45
 
 
-def settled(X: np.ndarray, **options: Any) -> Any:
+def chosen_gamma(X: np.ndarray, **options: Any) -> Any:
     """What becomes of gamma in the trials."""
     estimator = ewnmf.EWNMF(**SHORT, **options)
     trials = estimator._trials(Points(X), *estimator._problem())
-    return trials.settled([1, 3, 6]).request
+    return trials.at_chosen_gamma([1, 3, 6]).job.request
 
 
 def test_gamma_is_chosen_once_by_what_predicts() -> None:
     X = low_rank()
-    assert settled(X).value == np.inf
+    assert chosen_gamma(X).value == np.inf
     X[np.random.default_rng(1).random(X.shape) < 0.03] = 4.0
-    assert 0.1 < settled(X).value < 6
-    assert settled(2 * X).value == pytest.approx(4 * settled(X).value, rel=0.1)
-    assert settled(X, gamma=0.3).value == 0.3
-    assert settled(X, gamma="4x").times == 4
-    assert settled(X, gamma="self-tuned").rule == "self-tuned"
-    assert settled(np.ones((20, 8))).value == np.inf
+    assert 0.1 < chosen_gamma(X).value < 6
+    assert chosen_gamma(2 * X).value == pytest.approx(4 * chosen_gamma(X).value, rel=0.1)
+    assert chosen_gamma(X, gamma=0.3).value == 0.3
+    assert chosen_gamma(X, gamma="4x").times == 4
+    assert chosen_gamma(X, gamma="self-tuned").rule == "self-tuned"
+    assert chosen_gamma(np.ones((20, 8))).value == np.inf
 
 
 @pytest.mark.parametrize("gamma", ["4x", "self-tuned", 0.5])
@@ -192,7 +193,7 @@ class Curve:
     def __init__(self, top: float) -> None:
         self.top, self.asked = top, []  # type: ignore[var-annotated]
 
-    def settled(self, candidates: list[int]) -> Any:
+    def at_chosen_gamma(self, candidates: list[int]) -> Any:
         return self
 
     def scores(self, K: int) -> list[float]:
@@ -200,7 +201,7 @@ class Curve:
         return [-abs(K - self.top) + 0.01 * turn * (-1) ** K for turn in range(3)]
 
     share = 0.1
-    points = Points(np.ones((5, 5)))
+    job = SimpleNamespace(points=Points(np.ones((5, 5))))
     path = ranks.Trials.path
 
 
@@ -255,7 +256,7 @@ def test_ctrl_c_ends_the_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: Any, **__: Any) -> Any:
         raise Interrupted(solution)
 
-    monkeypatch.setattr(ranks, "settle", interrupted)
+    monkeypatch.setattr(ranks, "restarts", interrupted)
     model = ewnmf.EWNMF("cv", random_state=0)
     with pytest.raises(KeyboardInterrupt) as caught:
         model.fit(low_rank())

@@ -108,7 +108,7 @@ def test_threads_give_the_same_bits_on_data_of_many_blocks(weighting: str) -> No
 def test_kept_weights_are_those_made_anew(loss: str, gamma: float | str, monkeypatch: pytest.MonkeyPatch) -> None:
     X = np.random.default_rng(0).random((150, 60))
     kept = factorize(X, 7, rng=0, gamma=gamma, max_iter=12, loss=loss)
-    monkeypatch.setattr("ewnmf.solvers.orders._KEPT_BYTES", 0)
+    monkeypatch.setattr("ewnmf.storage.memory._KEPT_BYTES", 0)
     anew = factorize(X, 7, rng=0, gamma=gamma, max_iter=12, loss=loss)
     np.testing.assert_array_equal(kept.codes, anew.codes)
     np.testing.assert_array_equal(kept.components, anew.components)

@@ -7,22 +7,21 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
 from ewnmf.choosing.neighbours import Neighbourhoods, partitions
 from ewnmf.fitting.init import point_numbers
-from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.pipeline import Job
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
-from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
+from ewnmf.storage.matrix import dense, largest_of_rows
 from ewnmf.storage.threads import single_threaded_blas
 
-__all__ = ["GammaPath", "settle"]
+__all__ = ["GammaPath", "choose_gamma"]
 
 
 RISE = 1.02
@@ -91,39 +90,33 @@ class GammaPath:
         return cls(np.array([relative]), np.array([gamma]), np.array([math.nan]), 0, scale, rule, n_points)
 
 
-def settle(
-    problem: Problem, points: Points, start: Factors, settings: Settings, request: GammaRequest, *, fixed: Array
-) -> Solution:
-    """The run at the gamma that `request` asks for; without a gamma, the run."""
-    if not problem.weighting.has_gamma or request.value is not None:
-        return run(problem, points, start, settings, fixed=fixed)
-    if request.rule == "self-tuned":
-        return run(problem, points, start, settings, fixed=fixed, tune=True)
-    trials = _Trials.of(problem, points, start, replace(settings, callbacks=()), fixed)
+def choose_gamma(job: Job, start: Factors) -> Solution:
+    """The run at the gamma that is chosen for the job: by plain NMF's mean loss, and by what judges a path of fits."""
+    request, trials = job.request, _Trials.of(job.unwatched(), start)
     plain = trials.at(math.inf)
-    scale = plain.loss / trials.points.data.mass
-    n = trials.points.X.shape[0]
-    if not _rounding(problem, trials.points, len(start.H)) < scale < math.inf:
+    scale = plain.loss / trials.job.points.data.mass
+    n = trials.job.points.X.shape[0]
+    if not _rounding(trials.job, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
     elif request.times is not None:
-        return run(problem.at_gamma(request.times * scale), points, start, settings, fixed=fixed)
+        return job.at(request.times * scale).run(start)
     else:
         judge = _Neighbours.of(trials, scale) or _Hidden.of(trials)
         if judge is None:
-            solution = run(problem, points, start, settings, fixed=fixed, tune=True)
+            solution = job.run(start, tune=True)
             found = solution.problem.weighting.strength
             assert found is not None
             return solution._replace(path=GammaPath.single(found, scale, "self-tuned", n))
         trials = judge.trials
         path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
-    if trials.whole and not trials.masked and not settings.callbacks:
+    if trials.whole and not trials.masked and not job.settings.callbacks:
         return best._replace(path=path)
-    return run(problem.at_gamma(path.gamma), points, start, settings, fixed=fixed)._replace(path=path)
+    return job.at(path.gamma).run(start)._replace(path=path)
 
 
-def _rounding(problem: Problem, points: Points, n_components: int) -> float:
-    data = points.data
-    return rounding(problem.loss, data.scale, data.X.dtype, n_components)
+def _rounding(job: Job, n_components: int) -> float:
+    data = job.points.data
+    return rounding(job.problem.loss, data.scale, data.X.dtype, n_components)
 
 
 def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -> tuple[GammaPath, Solution]:
@@ -138,40 +131,37 @@ def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -
         if request.gammas is None and judge.lost(scores[-1], scores[chosen]):
             break
     tried = np.array(gammas)
-    n = judge.trials.points.X.shape[0]
+    n = judge.trials.job.points.X.shape[0]
     return GammaPath(tried / scale, tried, np.array(scores), chosen, scale, judge.rule, n), best
 
 
 @dataclass(frozen=True, eq=False)
 class _Trials:
-    """Fits of one problem from one start at several gammas."""
+    """Fits of one job from one start at several gammas."""
 
-    problem: Problem
-    points: Points
+    job: Job
     start: Factors
-    settings: Settings
-    fixed: Array
     whole: bool
     masked: bool = False
 
     @classmethod
-    def of(cls, problem: Problem, points: Points, start: Factors, settings: Settings, fixed: Array) -> _Trials:
+    def of(cls, job: Job, start: Factors) -> _Trials:
         """On all points, or on a subsample where there are many."""
-        n, m = points.X.shape
+        n, m = job.points.X.shape
         K = start.H.shape[0]
         size = max(FEWEST, min(MOST, n // PART), CROWD * K)
         if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
-            return cls(problem, points, start, settings, fixed, True)
-        rows, repeats = _distinct(points, size)
-        some = replace(points.take(rows), s=repeats)
+            return cls(job, start, True)
+        rows, repeats = _distinct(job.points, size)
+        some = replace(job.points.take(rows), s=repeats)
         U = None if start.U is None else start.U[rows]
         part = start._replace(H=np.asfortranarray(start.H[:, rows]), U=U)
-        return cls(problem, some, part, settings, fixed, False)
+        return cls(replace(job, points=some), part, False)
 
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`."""
         try:
-            return run(self.problem.at_gamma(gamma), self.points, self.start, self.settings, fixed=self.fixed)
+            return self.job.at(gamma).run(self.start)
         except Interrupted as interrupt:
             if self.whole:
                 raise
@@ -181,9 +171,7 @@ class _Trials:
 def _distinct(points: Points, size: int) -> tuple[Array, Array]:
     """At most `size` different points, each with the weight of its repetitions; which ones, their content decides."""
     numbers = point_numbers(points.X, points.P, 1, KEY)
-    largest = abs(points.X).max(axis=1)
-    largest = largest.toarray() if issparse(largest) else largest
-    content = np.hstack([numbers, largest.reshape(-1, 1)])
+    content = np.hstack([numbers, largest_of_rows(points.X)[:, None]])
     _, first, which = np.unique(content, axis=0, return_index=True, return_inverse=True)
     repeats = np.bincount(which, weights=points.s)[:size].astype(points.X.dtype)
     return first[:size], repeats
@@ -219,14 +207,14 @@ class _Neighbours:
     @classmethod
     def of(cls, trials: _Trials, scale: float) -> _Neighbours | None:
         """None where there are too few points or components for groups of neighbours."""
-        points, loss = trials.points, trials.problem.loss
+        points, loss = trials.job.points, trials.job.problem.loss
         rows, _ = _distinct(points, MOST)
         count = min(trials.start.H.shape[0], rows.size // CROWD)
         if count < 2 or rows.size < NEEDED:
             return None
         some = points.take(rows)
         with single_threaded_blas(openmp=True):
-            graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.settings.n_jobs)
+            graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.job.settings.n_jobs)
             return cls(trials, rows, tuple(graphs))
 
     def score(self, fit: Solution) -> float:
@@ -254,19 +242,23 @@ class _Hidden:
 
     @classmethod
     def of(cls, trials: _Trials) -> _Hidden | None:
-        """None where nothing can be hidden: sparse data, a model that takes no weights, or few points or attributes."""
-        points, problem = trials.points, trials.problem
-        if issparse(points.X) or points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
+        """None where nothing can be hidden: large sparse data, a model without weights, few points or attributes."""
+        points, problem = trials.job.points, trials.job.problem
+        if points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
             return None
+        if not points.data.stores_zeros:
+            if math.prod(points.X.shape) > WHOLE_ENTRIES:
+                return None
+            points = replace(points, X=dense(points.X))
         hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
         if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
             return None
         seen = points.hiding(hidden, positive=problem.loss.needs_positive)
-        return cls(replace(trials, points=seen, masked=True), hidden, points.X)
+        return cls(replace(trials, job=replace(trials.job, points=seen), masked=True), hidden, points.X)
 
     def score(self, fit: Solution) -> float:
         """Minus the trimmed mean loss of the hidden entries."""
-        factors, loss, points = fit.factors, self.trials.problem.loss, self.trials.points
+        factors, loss, points = fit.factors, self.trials.job.problem.loss, self.trials.job.points
         losses, nonzero = losses_at(self.hidden, self.X, factors.H.T, factors.W.T, loss, points.data.tiny)
         s = None if points.s is None else np.repeat(points.s, self.hidden.sum(axis=1))
         return -trimmed_mean(losses, nonzero, s)

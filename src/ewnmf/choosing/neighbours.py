@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from scipy.sparse import issparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -17,6 +16,7 @@ from sklearn.preprocessing import normalize
 from ewnmf._types import Array, Float64
 from ewnmf.fitting.points import Points
 from ewnmf.losses.base import Loss
+from ewnmf.storage.matrix import dense
 from ewnmf.storage.threads import Workers, count_workers
 
 __all__ = ["Neighbourhoods", "partitions", "unlikeness"]
@@ -44,15 +44,15 @@ def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
 
 def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int], n_jobs: int | None = 1) -> list[Float64]:
     """`unlikeness` at the scale halved so many times each."""
-    X, scale = _scaled(points.X, loss, scale)
-    if issparse(X) and points.P is None:
+    X, scale = _scaled(points, loss, scale)
+    if points.data.sparse:
         apart, has = _apart_sparse(X, loss, scale, halvings)
         have = has[:, :, None] + has[:, None]
     else:
-        dense = X.toarray() if issparse(X) else X
+        values = dense(X)
         R = np.ones((1, X.shape[1]), X.dtype) if points.P is None else np.sqrt(points.P, dtype=X.dtype)
-        apart = _apart(dense, R, loss, scale, halvings, n_jobs)
-        alone = _gaps(loss, dense, np.zeros_like(dense[:1]), scale, halvings)
+        apart = _apart(values, R, loss, scale, halvings, n_jobs)
+        alone = _gaps(loss, values, np.zeros_like(values[:1]), scale, halvings)
         have = np.stack([np.broadcast_to(((gap * R) @ R.T).astype(np.float64), apart.shape[1:]) for gap in alone])
         have = have + have.transpose(0, 2, 1)
     common = np.divide(apart, have, out=np.zeros_like(apart), where=have > 0)
@@ -64,11 +64,12 @@ def _unlike(points: Points, loss: Loss, scale: float, halvings: Sequence[int], n
     return list(common)
 
 
-def _scaled(X: Any, loss: Loss, scale: float) -> tuple[Any, float]:
+def _scaled(points: Points, loss: Loss, scale: float) -> tuple[Any, float]:
     """Data of magnitude one with its scale of the loss, in single precision where that does."""
+    X: Any = points.X
     if loss.degree is None:
         return X.astype(np.float64), scale
-    largest = float(abs(X).max()) or 1.0
+    largest = points.data.scale
     relative = scale / largest**loss.degree
     return (X / largest).astype(np.float64 if relative < _FINE else np.float32), relative
 

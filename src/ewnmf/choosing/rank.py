@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from ewnmf._types import Array
 from ewnmf.choosing import holdout
-from ewnmf.choosing.gamma import settle
+from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, sampled, trimmed_mean
 from ewnmf.fitting import checks
-from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import GammaRequest
 from ewnmf.fitting.starts import Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.models.nmf import NMF
-from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
 
@@ -89,61 +88,56 @@ class RankPath:
 
 @dataclass(frozen=True, eq=False)
 class Trials:
-    """Fits of one problem to points of which a share of the entries is hidden, over and over."""
+    """Fits of one job to points of which a share of the entries is hidden, over and over."""
 
-    problem: Problem
-    points: Points
-    settings: Settings
-    request: GammaRequest
-    """What is asked of gamma."""
+    job: Job
     init: str
     n_init: int
     fixed: Any
-    """Components that stay as they are."""
+    """Components that stay as they are, in the unit of the user."""
     seed: int
     hidden: list[Array]
     """Where entries are hidden, for every repeat."""
     share: float
 
     @classmethod
-    def of(
-        cls, problem: Problem, points: Points, seed: int, *, repeats: int = 5, share: float = SHARE, **how: Any
-    ) -> Trials:
+    def of(cls, job: Job, seed: int, *, repeats: int = 5, share: float = SHARE, **how: Any) -> Trials:
         """On all points that count, or on a sample where they are many."""
         key = seed.to_bytes(8, "little")
-        points = sampled(points, holdout.MOST, key)
+        points = sampled(job.points, holdout.MOST, key)
         hidden = [hold_out(points, share, key, turn) for turn in range(repeats)]
         if not hidden[0].any():
             raise ValueError(
                 "X has no point with two observed entries of positive weight, so that none can be held out to choose "
                 "n_components by; give a number of components."
             )
-        return cls(problem, points, seed=seed, hidden=hidden, share=share, **how)
+        return cls(replace(job, points=points), seed=seed, hidden=hidden, share=share, **how)
 
-    def settled(self, candidates: list[int]) -> Trials:
+    def at_chosen_gamma(self, candidates: list[int]) -> Trials:
         """The same with ``gamma="auto"`` chosen once: what predicts the first hold-out best at the middle candidate.
 
         Tried are plain NMF and `MULTIPLES` of its mean loss, which is taken as 0 where only rounding is left.
         """
-        if self.request.rule != "auto" or not self.problem.weighting.has_gamma:
+        job = self.job
+        if job.request.rule != "auto" or not job.problem.weighting.has_gamma:
             return self
         K, plain = candidates[len(candidates) // 2], self._at(math.inf)
         fit = plain._fit(K, 0)
-        data = plain.points.data
+        data = job.points.data
         scale = fit.loss / plain._seen(0).data.mass
-        if scale <= rounding(self.problem.loss, data.scale, data.X.dtype, K):
+        if scale <= rounding(job.problem.loss, data.scale, data.X.dtype, K):
             return plain
         tried = [self._at(times * scale) for times in MULTIPLES]
         losses = [_CLEARLY * plain._judged(fit, 0), *(trials._judged(trials._fit(K, 0), 0) for trials in tried)]
         return [plain, *tried][int(np.argmin(losses))]
 
     def _at(self, gamma: float) -> Trials:
-        return replace(self, request=GammaRequest(gamma), problem=self.problem.at_gamma(gamma))
+        return replace(self, job=replace(self.job.at(gamma), request=GammaRequest(gamma)))
 
     @property
     def limit(self) -> int:
         """min(n, m)."""
-        return int(min(self.points.X.shape))
+        return int(min(self.job.points.X.shape))
 
     @property
     def least(self) -> int:
@@ -152,7 +146,7 @@ class Trials:
 
     def scores(self, n_components: int) -> list[float]:
         """Minus the trimmed mean loss of what is hidden, for every repeat."""
-        cost = self.problem.cost(self.points.unit)
+        cost = self.job.problem.cost(self.job.points.unit)
         return [-self._judged(self._fit(n_components, turn), turn) / cost for turn in range(len(self.hidden))]
 
     def path(self, candidates: Iterable[int], known: RankPath | None = None) -> RankPath:
@@ -161,45 +155,39 @@ class Trials:
         columns |= {K: np.array(self.scores(K)) for K in candidates}
         ranks = sorted(columns)
         scores = np.stack([columns[K] for K in ranks], axis=1)
-        return RankPath(np.array(ranks, dtype=np.int64), scores, self.share, int(self.points.X.shape[0]))
+        return RankPath(np.array(ranks, dtype=np.int64), scores, self.share, int(self.job.points.X.shape[0]))
 
     def _seen(self, repeat: int) -> Points:
         """What is not hidden."""
-        return self.points.hiding(self.hidden[repeat], positive=self.problem.loss.needs_positive)
+        return self.job.points.hiding(self.hidden[repeat], positive=self.job.problem.loss.needs_positive)
 
     def _judged(self, fit: Solution, repeat: int) -> float:
         """The trimmed mean loss of what is hidden."""
-        hidden, s = self.hidden[repeat], self.points.s
-        codes, components, tiny = fit.factors.H.T, fit.factors.W.T, self.points.data.tiny
-        losses, nonzero = losses_at(hidden, self.points.X, codes, components, self.problem.loss, tiny)
+        points, loss, hidden = self.job.points, self.job.problem.loss, self.hidden[repeat]
+        codes, components, s = fit.factors.H.T, fit.factors.W.T, points.s
+        losses, nonzero = losses_at(hidden, points.X, codes, components, loss, points.data.tiny)
         return trimmed_mean(losses, nonzero, None if s is None else np.repeat(s, hidden.sum(axis=1)))
 
     def _fit(self, n_components: int, repeat: int) -> Solution:
-        """The best of `n_init` starts on what is not hidden; the first settles gamma."""
-        problem, seen, answers = self.problem, self._seen(repeat), []
+        """The best of `n_init` starts on what is not hidden."""
+        problem, seen = self.job.problem, self._seen(repeat)
         fixed = times(checks.check_fixed(self.fixed, n_components, seen.X, problem), seen.unit)
         rng = np.random.default_rng([self.seed, repeat])
-        for turn in range(self.n_init):
-            start = start_by_point(problem, seen, n_components, self.init, Starts(), rng)
-            try:
-                if turn == 0:
-                    answers.append(settle(problem, seen, start, self._short, self.request, fixed=fixed))
-                else:
-                    answers.append(run(problem, seen, start, self._short, fixed=fixed))
-            except Interrupted:
-                raise KeyboardInterrupt from None
-            problem = answers[-1].problem
-        return min(answers, key=lambda answer: answer.excess)
+        starts = (start_by_point(problem, seen, n_components, self.init, Starts(), rng) for _ in range(self.n_init))
+        try:
+            return restarts(replace(self.job, points=seen, fixed=fixed, settings=self._short), starts, choose_gamma)
+        except Interrupted:
+            raise KeyboardInterrupt from None
 
     @property
     def _short(self) -> Settings:
         """Fewer iterations than those of a fit that is kept."""
-        plain = isinstance(self.problem.model, NMF)
+        plain, settings = isinstance(self.job.problem.model, NMF), self.job.settings
         return replace(
-            self.settings,
+            settings,
             solver="accelerated" if plain else "mu",
-            max_iter=min(self.settings.max_iter, _ITERATIONS[plain]),
-            tol=max(self.settings.tol, _TOL),
+            max_iter=min(settings.max_iter, _ITERATIONS[plain]),
+            tol=max(settings.tol, _TOL),
             callbacks=(),
         )
 
@@ -214,7 +202,7 @@ def check_candidates(candidates: Any, limit: int) -> list[int]:
     if found[-1] > limit:
         raise ValueError(
             f"candidates has {found[-1]}, but X allows at most min(n_samples, n_features)={limit} components to be "
-            "told apart; leave out what is above."
+            "distinguished; leave out what is above."
         )
     return found
 
@@ -230,7 +218,7 @@ def search(trials: Trials) -> RankPath:
     It ends with the second candidate in a row that is worse than the best by more than its standard error.
     """
     candidates = usual_candidates(trials.limit, trials.least)
-    trials, path = trials.settled(candidates), None
+    trials, path = trials.at_chosen_gamma(candidates), None
     for K in candidates:
         path = trials.path([K], path)
         worse = path.means.max() - path.means > path.standard_errors

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
 
@@ -13,23 +14,22 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from ewnmf._types import Array
-from ewnmf.choosing.gamma import settle
+from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS, Encoder
 from ewnmf.estimators.progress import Progress
-from ewnmf.factorization import spread
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.init import INITS
-from ewnmf.fitting.pipeline import Settings, run
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points, read_points
 from ewnmf.fitting.request import GammaRequest, check_gamma
 from ewnmf.fitting.starts import Starts, start_by_point
-from ewnmf.fitting.unit import Unit, times
+from ewnmf.fitting.unit import times
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Model
+from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution
@@ -154,48 +154,49 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
     @with_callbacks  # type: ignore[untyped-decorator]
     def _fit(self, X: Any, starts: Starts, grid: GammaRequest | None = None, **weighed: Any) -> None:
         problem, request = self._problem()
-        request = request if grid is None else grid
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
         X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
+        request = request if grid is None else grid
         self._choose_rank(points, problem, request)
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
-        counted = points.take(points.counted)
+        job = Job.of(problem, points, settings, fixed, request)
         points.warn("the codes of the mean point", "components of 0", stacklevel=5)
-        unit = Unit.of(problem, counted)
-        problem, request, counted = unit.problem, unit.request(request), counted.times(unit.value)
-        starts, fixed = starts.take(points.counted).times(unit.value), times(fixed, unit.value)
-        self._learn_facts(counted, problem)
-        tasks = FitTasks(self, X, n_init, settings.max_iter)
-        random = check_random_state(self.random_state)
-        best: Solution | None = None
+        self._learn_facts(job.points, job.problem)
+        drawn = self._starts(job, n_components, starts, n_init)
+        best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
+        self._warn(best)
+
+    def _starts(self, job: Job, n_components: int, starts: Starts, n_init: int) -> Iterator[Factors]:
+        """Where the runs start, each drawn when it is asked for."""
+        starts = starts.take(job.counted).times(job.unit.value)
+        for seed in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_init):
+            rng = np.random.default_rng(seed)
+            yield start_by_point(job.problem, job.points, n_components, self.init, starts, rng)
+
+    def _learn(self, job: Job, starts: Iterable[Factors]) -> Solution:
+        """Fit and keep what was found, on Ctrl-C too."""
         self.gamma_path_: Any = None
         try:
-            for seed in random.randint(np.iinfo(np.int32).max, size=n_init):
-                rng = np.random.default_rng(seed)
-                start = start_by_point(problem, counted, n_components, self.init, starts, rng)
-                watching = tasks.start(self._attributes_at)
-                watched = replace(settings, callbacks=unit.watching([*settings.callbacks, *watching]))
-                if best is None:
-                    solution = settle(problem, counted, start, watched, request, fixed=fixed)
-                    self.gamma_path_ = unit.back(solution).path
-                else:
-                    solution = run(problem, counted, start, watched, fixed=fixed)
-                tasks.end_start()
-                problem = solution.problem
-                if best is None or solution.excess < best.excess:
-                    best = solution
+            best = restarts(job, starts, choose_gamma)
         except Interrupted as interrupt:
-            kept = interrupt.solution if best is None or interrupt.solution.excess < best.excess else best
-            interrupt.solution = unit.back(interrupt.solution)
-            self._keep(kept, unit, counted, points.counted)
+            interrupt.solution = self._keep(job, interrupt.solution)
             raise
-        assert best is not None
-        self._keep(best, unit, counted, points.counted)
-        tasks.end({})
-        self._warn(best)
+        return self._keep(job, best)
+
+    @property
+    def _is_watched(self) -> bool:
+        """Whether scikit-learn's callbacks are set."""
+        return bool(getattr(self, "_skl_callbacks", ()))
+
+    def _learn_watched(self, job: Job, starts: Iterable[Factors], X: Any, n_init: int) -> Solution:
+        """The same before the eyes of scikit-learn's callbacks."""
+        tasks = FitTasks(self, X, n_init, job.settings.max_iter, self._attributes_at)
+        best = self._learn(job.watched([tasks.after_iteration]), tasks.each(starts))
+        tasks.end()
+        return best
 
     def _choose_rank(self, points: Points, problem: Problem, request: GammaRequest) -> None:
         """Set `rank_path_` where the number of components is to be chosen, and only there."""
@@ -216,14 +217,10 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
                 "init='custom' has the n_components of its start factors, so that there is nothing to choose; use "
                 "another init, or give n_components."
             )
-        counted = points.take(points.counted)
-        unit = Unit.of(problem, counted)
+        none = checks.check_fixed(None, 0, points.X, problem)
         return Trials.of(
-            unit.problem,
-            counted.times(unit.value),
+            Job.of(problem, points, self._settings(), none, request),
             int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max)),
-            settings=self._settings(),
-            request=unit.request(request),
             init=self.init,
             n_init=checks.check_count("n_init", self.n_init),
             fixed=self.fixed_components,
@@ -240,7 +237,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         if candidates is None:
             return search(trials)
         found = check_candidates(candidates, trials.limit)
-        return trials.settled(found).path(found)
+        return trials.at_chosen_gamma(found).path(found)
 
     def _learn_facts(self, points: Points, problem: Problem) -> None:
         """Keep what the codes of new points need to know of the data, in the unit of the fit."""
@@ -281,23 +278,24 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
             "_fitted_problem": problem,
         }
 
-    def _keep(self, solution: Solution, unit: Unit, points: Points, counted: Array) -> None:
-        """Set the fitted attributes; the solution is that of `points` in this unit, the points that count."""
-        bounds = bounds_of(solution.problem, points.data, solution.factors)
-        self._bounds = None if bounds is None else scaled_bounds(bounds, 1 / unit.value)
-        solution = unit.back(solution)
+    def _keep(self, job: Job, solution: Solution) -> Solution:
+        """Set the fitted attributes; the solution for all points, in the unit of the user."""
+        self._bounds = job.bounds(solution)
+        solution = job.back(solution)
         factors, problem = solution.factors, solution.problem
         self._fitted_problem = problem
         self.components_ = np.ascontiguousarray(factors.W.T)
         self.n_components_ = self.components_.shape[0]
         if factors.U is not None:
-            self.combinations_ = spread(factors.U, counted)
+            self.combinations_ = factors.U
         self.gamma_ = problem.weighting.strength
+        self.gamma_path_ = solution.path
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
+        return solution
 
     def _warn(self, solution: Solution) -> None:
         if solution.reason == "max_iter" and self.tol > 0:

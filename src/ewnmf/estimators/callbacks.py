@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from ewnmf.models.rule import Factors
 from ewnmf.solvers.loop import Iteration
 
 __all__ = ["CallbackSupport", "FitTasks", "with_callbacks"]
@@ -23,54 +24,45 @@ except ImportError:  # scikit-learn before 1.9
 
 
 class FitTasks:
-    """A fit as scikit-learn's callbacks see it: a task per start, and in it a task per iteration."""
+    """A fit as scikit-learn's callbacks see it: a task per start, and in it a task per iteration.
 
-    def __init__(self, estimator: Any, X: Any, n_starts: int, max_iter: int) -> None:
+    `attributes` makes a fitted estimator of an iteration.
+    """
+
+    def __init__(
+        self, estimator: Any, X: Any, n_starts: int, max_iter: int, attributes: Callable[[Iteration], dict[str, Any]]
+    ) -> None:
         self._estimator = estimator
         self._X = X
         self._max_iter = max_iter
-        self._fit: Any = None
-        self._start: Any = None
+        self._attributes = attributes
         self._iteration: Any = None
-        if hasattr(estimator, "_init_callback_context"):
-            self._fit = estimator._init_callback_context(max_subtasks=n_starts)
-            self._fit.call_on_fit_task_begin(estimator=estimator, X=X)
+        self._fit = estimator._init_callback_context(max_subtasks=n_starts)
+        self._fit.call_on_fit_task_begin(estimator=estimator, X=X)
 
-    @property
-    def watched(self) -> bool:
-        """Whether anybody listens."""
-        return bool(getattr(self._estimator, "_skl_callbacks", ()))
-
-    def start(self, attributes: Callable[[Iteration], dict[str, Any]]) -> list[Callable[[Iteration], bool]]:
-        """The callbacks of the core for the next start; `attributes` makes a fitted estimator of an iteration."""
-        if not self.watched:
-            return []
-        self._start = self._fit.subcontext(task_name="start", max_subtasks=self._max_iter)
-        self._start.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
-        self._begin_iteration()
-
-        def after_iteration(report: Iteration) -> bool:
-            stop = self._end(self._iteration, lambda: attributes(report))
-            self._iteration = None
-            if not stop and report.number < self._max_iter:
-                self._begin_iteration()
-            return stop
-
-        return [after_iteration]
-
-    def end_start(self) -> None:
-        """The start is over."""
-        if self._iteration is not None:
-            self._end(self._iteration, None)
-            self._iteration = None
-        if self._start is not None:
+    def each(self, starts: Iterable[Factors]) -> Iterator[Factors]:
+        """The starts, each a task until the next one is asked for."""
+        for start in starts:
+            self._start = self._fit.subcontext(task_name="start", max_subtasks=self._max_iter)
+            self._start.call_on_fit_task_begin(estimator=self._estimator, X=self._X)
+            self._begin_iteration()
+            yield start
+            if self._iteration is not None:
+                self._end(self._iteration, None)
+                self._iteration = None
             self._end(self._start, None)
-            self._start = None
 
-    def end(self, attributes: dict[str, Any]) -> None:
+    def after_iteration(self, report: Iteration) -> bool:
+        """The callback of a run."""
+        stop = self._end(self._iteration, lambda: self._attributes(report))
+        self._iteration = None
+        if not stop and report.number < self._max_iter:
+            self._begin_iteration()
+        return stop
+
+    def end(self) -> None:
         """The fit is over."""
-        if self._fit is not None:
-            self._end(self._fit, attributes)
+        self._end(self._fit, {})
 
     def _begin_iteration(self) -> None:
         self._iteration = self._start.subcontext(task_name="iteration")

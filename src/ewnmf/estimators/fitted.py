@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 from ewnmf._types import Array
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
 from ewnmf.estimators.saving import write_estimator
-from ewnmf.factorization import spread
 from ewnmf.fitting.frames import numeric_table
 from ewnmf.fitting.guard import scaled_bounds
-from ewnmf.fitting.points import Points, read_points
+from ewnmf.fitting.points import Points, read_points, spread
 from ewnmf.fitting.unit import times
 from ewnmf.models.rule import Facts
 from ewnmf.problem import Problem

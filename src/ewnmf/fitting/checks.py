@@ -110,16 +110,21 @@ def check_reach(scale: float, dtype: Any) -> None:
         )
 
 
-def check_values(X: Array, problem: Problem, whom: str, unit: float | None = None) -> None:
-    """Finite data, of the signs that the problem can take, not too large; `unit` is that of a fitted model."""
-    lowest = float(X.min())
-    if not math.isfinite(lowest) or not math.isfinite(float(X.max())):
+def check_values(
+    X: Array, extremes: tuple[float, float], problem: Problem, whom: str, unit: float | None = None
+) -> None:
+    """Finite data, of the signs that the problem can take, not too large; `unit` is that of a fitted model.
+
+    `extremes` are the least and the largest value.
+    """
+    lowest, highest = extremes
+    if not math.isfinite(lowest) or not math.isfinite(highest):
         values = X.data if issparse(X) else X
         raise ValueError(
             f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
             "NaN where they are missing."
         )
-    largest, limit = max(-lowest, float(X.max())), _limit(X, problem, unit)
+    largest, limit = max(-lowest, highest), _limit(X, problem, unit)
     if largest > limit:
         raise ValueError(
             f"X has values up to {largest:.3g}, whose products overflow {X.dtype}; divide X by a constant so that they "

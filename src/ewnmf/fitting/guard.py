@@ -8,15 +8,18 @@ then bounds what is said of it. The iteration knows nothing of this, nor do the 
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.rule import Factors, weighed
+from ewnmf.models.rule import Basis, Block, Factors, weighed
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.threads import single_threaded_blas
+from ewnmf.storage.threads import Workers
 
 __all__ = ["NEGLIGIBLE", "WIDENED", "bounds_of", "scaled_bounds"]
 
@@ -65,16 +68,32 @@ def _look(problem: Problem, data: Dense, factors: Factors) -> tuple[Array, Array
     """Of each attribute (M) its least and largest observed value, and whether an entry of it has nearly no weight."""
     rule = problem.rule(replace(data.facts(problem), gram=None)).encoder()
     kernel, m = kernel_for(problem, rule, data.tiny), data.X.shape[0]
-    low, high, least = np.full(m, np.inf), np.full(m, -np.inf), np.full(m, np.inf)
-    total = 0.0
-    with single_threaded_blas():
-        for cut in data.cuts():
-            block = data.block(cut)
-            A = kernel.weigh(block._replace(s=None), factors.H[:, cut], factors.basis, problem.weighting)
-            least = np.minimum(least, A.min(axis=1))
-            total += float(np.sum(weighed(A.sum(axis=0, dtype=np.float64), block.s)))
-            there = True if block.P is None else block.P > 0
-            low = np.minimum(low, block.X.min(axis=1, where=there, initial=np.inf))
-            high = np.maximum(high, block.X.max(axis=1, where=there, initial=-np.inf))
+    codes = data.hold(factors.H, workers=Workers(1))
+    low, high, least, total = codes.fold(partial(_look_at, kernel, factors.basis), _both)
     points = data.n_points if data.s is None else float(np.sum(data.s, dtype=np.float64))
     return low, high, least < _FAINT * total / (m * points)
+
+
+class _Looks(NamedTuple):
+    """Of the attributes (M) least and largest value and least weight, and the weights of all entries together."""
+
+    low: Array
+    high: Array
+    least: Array
+    total: float
+
+
+def _look_at(kernel: Kernel, basis: Basis, block: Block, H: Array) -> _Looks:
+    A = kernel.weigh(block._replace(s=None), H, basis, kernel.problem.weighting)
+    there = True if block.P is None else block.P > 0
+    return _Looks(
+        block.X.min(axis=1, where=there, initial=np.inf),
+        block.X.max(axis=1, where=there, initial=-np.inf),
+        A.min(axis=1),
+        float(np.sum(weighed(A.sum(axis=0, dtype=np.float64), block.s))),
+    )
+
+
+def _both(one: _Looks, other: _Looks) -> _Looks:
+    low, high = np.minimum(one.low, other.low), np.maximum(one.high, other.high)
+    return _Looks(low, high, np.minimum(one.least, other.least), one.total + other.total)

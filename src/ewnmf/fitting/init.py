@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
+from ewnmf.fitting.points import Points
+from ewnmf.storage.matrix import by_form, contiguous, dense, row_blocks, scaled
 
 __all__ = ["INITS", "nndsvd", "point_numbers", "uniform"]
 
@@ -40,25 +40,13 @@ def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np
     columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
     steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
     numbers = np.empty((X.shape[0], count))
-    for rows in _row_blocks(X, count):
+    for rows in row_blocks(X, _BLOCK_ENTRIES, count):
         hidden = None if P is None else ~(P[rows] > 0)
-        sums = (_sums_of_stored if issparse(X) else _sums)(X[rows], hidden, columns, seeds[1])
+        sums = by_form(X, whole=_sums, stored=_sums_of_stored)(X[rows], hidden, columns, seeds[1])
         first, second = (_mix(lane + seed) for lane, seed in zip(sums, seeds[2:], strict=True))
         stream = _mix(first[:, None] + steps) ^ second[:, None]
         np.multiply(stream >> np.uint64(11), 2.0**-53, out=numbers[rows])
     return numbers
-
-
-def _row_blocks(X: Any, count: int) -> Iterator[slice]:
-    """Consecutive points, so many at a time that neither their entries nor their numbers take much memory."""
-    n, m = X.shape
-    at, most = 0, max(1, _BLOCK_ENTRIES // max(count, 1 if issparse(X) else m))
-    while at < n:
-        end = min(at + most, n)
-        if issparse(X):
-            end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + _BLOCK_ENTRIES, "right")) - 1))
-        yield slice(at, end)
-        at = end
 
 
 def _mix(bits: Bits) -> Bits:
@@ -112,9 +100,7 @@ def _lanes(values: Array, largest: Array, columns: Bits, seed: Any) -> tuple[Bit
 
 
 def nndsvd(
-    X: Any,
-    P: Array | None,
-    s: Array | None,
+    points: Points,
     n_components: int,
     variant: str,
     rng: np.random.Generator,
@@ -128,16 +114,16 @@ def nndsvd(
     (``"nndsvd"``), ``f`` (``"nndsvda"``), or random values of up to ``f / 100`` (``"nndsvdar"``; those of a point are
     the `numbers` (n x K)).
     """
+    X, P, s = points.X, points.P, points.s
     if n_components > min(X.shape):
         raise ValueError(
             f"init={variant!r} needs n_components={n_components} to be at most min(n_samples, n_features)="
             f"{min(X.shape)}; use init='random'."
         )
-    if X.min() < 0:
+    if points.extremes[0] < 0:
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
     rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
-    X = X if issparse(X) else np.ascontiguousarray(X)
-    X, columns = _completed(X, P, rows)
+    X, columns = _completed(contiguous(X), P, rows)
     left, values, right = _singular_pairs(X, rows, columns, n_components, rng)
     codes, components = np.abs(left), np.abs(right)
     for k in range(1, n_components):
@@ -157,10 +143,9 @@ def _completed(X: Any, P: Array | None, rows: Array) -> tuple[Any, Array]:
     if P is None:
         return X, np.ones(X.shape[1])
     weights = rows[:, None] ** 2 * P
-    dense = X.toarray() if issparse(X) else X
-    total = weights.sum(axis=0)
-    means = np.divide(np.sum(weights * dense, axis=0), total, out=np.zeros(X.shape[1]), where=total > 0)
-    return np.where(P > 0, dense, means.astype(X.dtype)), np.sqrt(total / np.sum(rows**2))
+    values, total = dense(X), weights.sum(axis=0)
+    means = np.divide(np.sum(weights * values, axis=0), total, out=np.zeros(X.shape[1]), where=total > 0)
+    return np.where(P > 0, values, means.astype(X.dtype)), np.sqrt(total / np.sum(rows**2))
 
 
 def _singular_pairs(
@@ -174,7 +159,7 @@ def _singular_pairs(
 
     seed = int(rng.integers(2**31))
     if (rows != 1).any() or (columns != 1).any():
-        X = diags_array(rows) @ X @ diags_array(columns) if issparse(X) else rows[:, None] * X * columns
+        X = scaled(X, rows, columns)
     answer: tuple[Array, Array, Array] = randomized_svd(X, n_components, transpose=False, random_state=seed)
     return answer
 

@@ -1,8 +1,12 @@
-"""One run of the core: settings, silent attributes left out, components that stay fixed."""
+"""The driver: from points that were read to a solution. Every fit and every trial of a choice goes this way.
+
+A `Job` is what several starts have in common, in the unit that its data is fitted in. `restarts` makes a run of each
+start and keeps the best, `run` is one of them, and `Job.back` translates what came out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -10,19 +14,21 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.fitting import checks
-from ewnmf.fitting.points import Points
+from ewnmf.fitting.guard import bounds_of, scaled_bounds
+from ewnmf.fitting.points import Points, spread
+from ewnmf.fitting.request import GammaRequest
+from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.nmf import NMF
 from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["SOLVERS", "Settings", "run"]
-
-SOLVERS = ("mu", "accelerated")
+__all__ = ["SOLVERS", "Choose", "Job", "Settings", "restarts", "run"]
 
 
 @dataclass(frozen=True)
@@ -43,12 +49,111 @@ class Settings:
         checks.check_tol(self.tol)
 
 
+@dataclass(frozen=True, eq=False)
+class Job:
+    """What is fitted: a problem, points that all count, components that stay (k x m), and what is asked of gamma.
+
+    All of it is in the unit that the data is fitted in.
+    """
+
+    problem: Problem
+    points: Points
+    settings: Settings
+    fixed: Array
+    request: GammaRequest
+    unit: Unit
+    counted: Array
+    """Which of the points that were read these are."""
+
+    @classmethod
+    def of(cls, problem: Problem, points: Points, settings: Settings, fixed: Array, request: GammaRequest) -> Job:
+        """The job that was asked for, of points as they were read."""
+        counted = points.take(points.counted)
+        unit = Unit.of(problem, counted)
+        job = cls(
+            problem=unit.problem,
+            points=counted.times(unit.value),
+            settings=replace(settings, callbacks=()),
+            fixed=times(fixed, unit.value),
+            request=unit.request(request),
+            unit=unit,
+            counted=points.counted,
+        )
+        return job.watched(settings.callbacks)
+
+    def watched(self, callbacks: Iterable[Callback]) -> Job:
+        """The same with these callbacks, too; they see iterations in the unit of the user."""
+        watching = [*self.settings.callbacks, *self.unit.watching(callbacks)]
+        return replace(self, settings=replace(self.settings, callbacks=watching))
+
+    def unwatched(self) -> Job:
+        """The same without callbacks."""
+        return replace(self, settings=replace(self.settings, callbacks=()))
+
+    def at(self, gamma: float) -> Job:
+        """The same at another gamma."""
+        return replace(self, problem=self.problem.at_gamma(gamma))
+
+    def run(self, start: Factors, *, tune: bool = False) -> Solution:
+        """The run from that start; with `tune` it finds gamma on its way."""
+        return run(self.problem, self.points, start, self.settings, fixed=self.fixed, tune=tune)
+
+    def bounds(self, solution: Solution) -> Array | None:
+        """What reconstructions must not leave, in the unit of the user; see `ewnmf.fitting.guard`."""
+        if not solution.problem.weighting.adaptive and self.points.P is None:
+            return None
+        bounds = bounds_of(solution.problem, self.points.data, solution.factors)
+        return None if bounds is None else scaled_bounds(bounds, 1 / self.unit.value)
+
+    def back(self, solution: Solution) -> Solution:
+        """The solution for all points that were read, in their own unit; zeros for those that do not count."""
+        solution = self.unit.back(solution)
+        factors = solution.factors
+        codes = spread(np.ascontiguousarray(factors.H.T), self.counted)
+        U = None if factors.U is None else spread(factors.U, self.counted)
+        return solution._replace(factors=factors._replace(H=codes.T, U=U))
+
+
+Choose = Callable[[Job, Factors], Solution]
+"""The run at the gamma that it chooses for a job and a start."""
+
+
+def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
+    """Of a run from every start the one of the lowest ``E``; the first finds gamma, and the others have it.
+
+    On Ctrl-C the exception carries the best one so far.
+    """
+    best: Solution | None = None
+    path = None
+    for start in starts:
+        try:
+            solution = _first(job, start, choose) if best is None else job.run(start)
+        except Interrupted as interrupt:
+            if best is not None and not interrupt.solution.excess < best.excess:
+                interrupt.solution = best
+            interrupt.solution = interrupt.solution._replace(path=path)
+            raise
+        if best is None:
+            path, job = solution.path, replace(job, problem=solution.problem)
+        if best is None or solution.excess < best.excess:
+            best = solution
+    assert best is not None
+    return best._replace(path=path)
+
+
+def _first(job: Job, start: Factors, choose: Choose) -> Solution:
+    """The run that finds gamma, where that is asked for."""
+    if not job.problem.weighting.has_gamma or job.request.value is not None:
+        return job.run(start)
+    return job.run(start, tune=True) if job.request.rule == "self-tuned" else choose(job, start)
+
+
 def run(
     problem: Problem, points: Points, start: Factors, settings: Settings, *, fixed: Array, tune: bool = False
 ) -> Solution:
     """One run of the core on points that all count, with `fixed` (k x m) as its first components.
 
-    With `tune` gamma is settled during its first part. NMF at an infinite gamma, where all entries have one weight, is
+    With `tune` gamma is found during its first part. NMF at an infinite gamma, where all entries have one weight, is
     plain NMF but for that factor, and runs as such.
     """
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
@@ -60,8 +165,7 @@ def run(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
             "updates of model='nmf' can be extrapolated. Use solver='mu'."
         )
-    least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
-    tuner = SelfTuning.for_run(settings.max_iter, least) if tune else None
+    tuner = _tuner(problem, data, start, settings) if tune else None
     needed = np.asarray(fixed.any(axis=0))
     zero = _zero_attributes(problem, data, needed)
     start = _without(start, zero)
@@ -74,7 +178,7 @@ def run(
             present,
             _restricted(start, rows),
             order=settings.order,
-            accelerate=settings.solver == "accelerated",
+            solver=settings.solver,
             max_iter=settings.max_iter,
             tol=settings.tol,
             n_jobs=settings.n_jobs,
@@ -87,6 +191,11 @@ def run(
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
         raise
     return solution._replace(factors=whole(solution.factors))
+
+
+def _tuner(problem: Problem, data: Dense, start: Factors, settings: Settings) -> SelfTuning:
+    least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
+    return SelfTuning.for_run(settings.max_iter, least)
 
 
 def _even(problem: Problem) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,9 +15,10 @@ from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
+from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, weighted_sums
 from ewnmf.storage.sparse import storage
 
-__all__ = ["Points", "read_points"]
+__all__ = ["Points", "extremes_of", "read_points", "spread"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,21 +35,26 @@ class Points:
     """How many attributes were never observed."""
     unit: float = 1.0
     """What ``X`` was multiplied by, see `ewnmf.fitting.unit`."""
+    known_extremes: tuple[float, float] | None = None
+    """The least and the largest value of ``X``, where they are known."""
+
+    @cached_property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest value of ``X``; it is searched for them once."""
+        return self.known_extremes or extremes_of(self.X)
 
     @property
     def data(self) -> Dense:
         """The same for the core, points as columns."""
-        return storage(self.X.T, None if self.P is None else self.P.T, self.s, self.unit)
+        P = None if self.P is None else self.P.T
+        return storage(self.X.T, P, self.s, unit=self.unit, known_extremes=self.extremes)
 
-    @property
+    @cached_property
     def scale(self) -> float:
         """The largest absolute value of positive prior weight, and 1 where all are 0."""
         if self.P is None:
             return self.data.scale
-        seen = self.P > 0
-        if issparse(self.X):
-            return replace(self, X=self.X.multiply(seen).tocsr(), P=None).data.scale
-        return max(float(self.X.max(where=seen, initial=0)), -float(self.X.min(where=seen, initial=0))) or 1.0
+        return largest_seen(self.X, self.P > 0)
 
     @cached_property
     def seen(self) -> Array:
@@ -78,8 +85,7 @@ class Points:
     @property
     def negative(self) -> Array:
         """Which points have a negative value."""
-        least = self.X.min(axis=1)
-        return np.asarray((least.toarray().ravel() if issparse(self.X) else least) < 0)
+        return np.asarray(least_of_rows(self.X) < 0)
 
     def without_priors(self) -> Points:
         """The same with equal priors."""
@@ -89,20 +95,24 @@ class Points:
         """The same with some entries (n x m) missing; `positive` where ``X`` must stay without zeros."""
         P = np.ones(self.X.shape, self.X.dtype) if self.P is None else np.array(self.P)
         P[hidden] = 0
-        return replace(self, X=_filled(self.X, hidden, positive), P=P)
+        return replace(self, X=filled(self.X, hidden, positive), P=P, known_extremes=None)
 
     def take(self, rows: Array) -> Points:
         """The points at `rows`, or where `rows` is True; itself where that is all of them."""
         if rows.dtype == bool and rows.all():
             return self
         P, s = (None if part is None or (part[rows] == 1).all() else part[rows] for part in (self.P, self.s))
-        return Points(self.X[rows], P, s, unit=self.unit)
+        taken = np.zeros(self.X.shape[0], dtype=bool)
+        taken[rows] = True
+        return Points(self.X[rows], P, s, unit=self.unit, known_extremes=self.extremes if taken.all() else None)
 
     def times(self, unit: float) -> Points:
         """The same multiplied by `unit` and no longer by what it was; itself where that is nothing new."""
         if unit == self.unit:
             return self
-        return replace(self, X=self.X * self.X.dtype.type(unit / self.unit), unit=unit)
+        factor = self.X.dtype.type(unit / self.unit)
+        low, high = (float(self.X.dtype.type(value) * factor) for value in self.extremes)
+        return replace(self, X=self.X * factor, unit=unit, known_extremes=(low, high))
 
     def mean(self, *, positive: bool) -> Array:
         """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
@@ -110,14 +120,12 @@ class Points:
         Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
         """
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
-        X: Any = self.X if issparse(self.X) else np.ascontiguousarray(self.X)
+        X = contiguous(self.X)
         if self.P is None:
             total, mass = s @ X, np.full(X.shape[1], s.sum())
         else:
             share = s[:, None] * self.P
-            total = np.asarray(X.multiply(share).sum(axis=0)).ravel() if issparse(X) else None
-            total = np.einsum("ij,ij->j", share, X) if total is None else total
-            mass = share.sum(axis=0)
+            total, mass = weighted_sums(X, share), share.sum(axis=0)
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
         if positive:
             means[mass <= 0] = means[mass > 0].min()
@@ -129,9 +137,18 @@ class Points:
             (int((~self.seen).sum()), "point(s)", points),
             (self.empty_attributes if attributes else 0, "attribute(s)", attributes),
         ]
-        told = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
-        if told:
-            warnings.warn(f"{', and '.join(told)}.", UserWarning, stacklevel=stacklevel)
+        texts = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
+        if texts:
+            warnings.warn(f"{', and '.join(texts)}.", UserWarning, stacklevel=stacklevel)
+
+
+def spread(part: Array, rows: Array) -> Array:
+    """The rows of `part` where `rows` is True, zeros elsewhere."""
+    if rows.all():
+        return part
+    whole = np.zeros((rows.size, part.shape[1]), part.dtype)
+    whole[rows] = part
+    return whole
 
 
 def read_points(
@@ -153,11 +170,13 @@ def read_points(
     if issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    hidden = _hidden(X, checks.check_mask(mask, X.shape))
+    extremes = extremes_of(X)
+    hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)
-        X = _filled(X, hidden, problem.loss.needs_positive)
-    checks.check_values(X, problem, whom, unit)
+        X = filled(X, hidden, problem.loss.needs_positive)
+        extremes = extremes_of(X)
+    checks.check_values(X, extremes, problem, whom, unit)
     A = checks.check_weights(weights, X, problem)
     s = checks.check_vector("sample_weight", sample_weight, X.shape[0], X.dtype)
     f = checks.check_vector("feature_weight", feature_weight, X.shape[1], X.dtype)
@@ -165,16 +184,20 @@ def read_points(
     if why is not None and f is not None:
         raise ValueError(f"feature_weight was given, but {why}.")
     empty = 0 if hidden is None else int(hidden.all(axis=0).sum())
-    return Points(X, _prior(A, hidden, f, X), s, empty)
+    return Points(X, _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
 
 
-def _hidden(X: Any, mask: Array | None) -> Array | None:
+def extremes_of(X: Any) -> tuple[float, float]:
+    """The least and the largest value of ``X``; NaN where it contains one."""
+    return float(X.min()), float(X.max())
+
+
+def _hidden(X: Any, mask: Array | None, has_nan: bool) -> Array | None:
     """Where entries are missing (n x m), or None where none is."""
-    values = X.data if issparse(X) else X
-    if values.size and np.isnan(values.min()):
+    if has_nan:
         if issparse(X):
             raise ValueError(
-                f"X is sparse and contains NaN in {int(np.isnan(values).sum())} stored entries; missing values need a "
+                f"X is sparse and contains NaN in {int(np.isnan(X.data).sum())} stored entries; missing values need a "
                 "dense X (X.toarray()), or zeros there and mask= with False."
             )
         missing: Array = np.isnan(X)
@@ -187,17 +210,6 @@ def _refuse_hidden(hidden: Array, problem: Problem, masked: bool) -> None:
     if why is not None:
         what = f"mask hides {count} entries" if masked else f"X contains NaN ({count} entries)"
         raise ValueError(f"{what}, but {why}.")
-
-
-def _filled(X: Any, hidden: Array, positive: bool) -> Any:
-    """``X`` with zeros where it is hidden or, where a loss takes none, the least observed value."""
-    if issparse(X):
-        return type(X)(_filled(X.toarray(), hidden, positive)) if positive else X.multiply(~hidden).tocsr()
-    filled = X.copy()
-    filled[hidden] = X[~hidden].min(initial=np.inf) if positive else 0
-    if positive and hidden.all():
-        filled[:] = 1
-    return filled
 
 
 def _prior(A: Array | None, hidden: Array | None, f: Array | None, X: Any) -> Array | None:

@@ -114,7 +114,7 @@ def start_by_point(
     numbers = point_numbers(X, points.P, 2 * K, rng.bytes(32))
     codes, combinations = (numbers[:, part] + 0.1 for part in (slice(K), slice(K, None)))
     if init != "random":
-        codes, components = nndsvd(X, points.P, points.s, K, init, rng, numbers[:, :K])
+        codes, components = nndsvd(points, K, init, rng, numbers[:, :K])
         combinations = codes / codes.sum(axis=0) if points.s is None else codes / (points.s @ codes)
     codes = codes.astype(X.dtype, copy=False)
     if not has_combinations:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure
-from ewnmf.models.rule import Factors
-from ewnmf.solvers.run import Run
+from ewnmf.solvers.run import Run, State
 
 __all__ = ["accelerated"]
 
 
-def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[Factors, Measure]]:
+def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[State, Measure]]:
     """T, H, W from points beyond the last ones: ``F *= (F / F_before)^b`` with Nesterov's ``b``.
 
     A point whose ``E`` lies above that of the one before is given up: the run goes back to the last factors that
@@ -25,34 +25,27 @@ def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[Factors, 
     weighting = run.weighting.start()
     if first == "components-first":
         run.move_basis(run.start_sums())
-    reached, momentum, last = run.factors(), 1.0, math.inf
+    reached, momentum, last = run.state, 1.0, math.inf
     for number in range(max_iter):
-        basis, shared, at, kernel = run.basis, run.shared(()), weighting, run.kernel
-        H, stats, measure = run.sweep(
-            lambda block, H, _: kernel.sweep_codes_first(block, H, basis, shared, at)  # noqa: B023
-        )
+        codes, stats, measure = run.sweep_codes_first((), weighting)
         measure = run.with_penalty(measure)
         if number > 0 and not measure.E <= last:
-            run.basis, run.H, run.U = reached
-            momentum = 1.0
+            run.state, momentum = reached, 1.0
             continue
         if number > 0:
             last = measure.E
-            yield run.factors(), measure
-        run.H = H
+            yield run.state, measure
+        run.codes = codes
         run.move_basis(stats)
         if weighting is not run.weighting:
             weighting, momentum, last = run.weighting, 1.0, math.inf
-        before, reached = reached, run.factors()
+        before, reached = reached, run.state
         momentum, step = _next_momentum(momentum)
         if step > 0:
-            run.H = _beyond(reached.H, before.H, step)
-            W = reached.W.copy(order="F")
-            free = slice(run.kernel.rule.facts.fixed, None)
-            W[:, free] = _beyond(reached.W[:, free], before.W[:, free], step)
-            run.basis = (W,)
-    run.basis, run.H, run.U = reached
-    yield run.factors(), run.measure()
+            run.blend(before, partial(_beyond, step=step))
+        del before  # its codes may go
+    run.state = reached
+    yield run.state, run.measure()
 
 
 def _next_momentum(t: float) -> tuple[float, float]:
@@ -61,9 +54,10 @@ def _next_momentum(t: float) -> tuple[float, float]:
     return following, (t - 1) / following
 
 
-def _beyond(now: Array, before: Array, step: float) -> Array:
-    """``now * (now / before) ** step``, the ratio held within [1/5, 5]."""
+def _beyond(now: Array, before: Array, step: float, floor: float) -> Array:
+    """``now * (now / before) ** step``, the ratio held within [1/5, 5]; not below `floor`, where no step can follow."""
     ratio = np.clip(np.divide(now, before, out=np.ones_like(now), where=before > 0), 0.2, 5.0)
     ratio **= ratio.dtype.type(step)
     ratio *= now
+    np.maximum(ratio, np.minimum(now, floor), out=ratio)
     return ratio

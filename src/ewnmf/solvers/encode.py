@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -11,8 +12,8 @@ from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
 from ewnmf.models.rule import Block, Facts
 from ewnmf.problem import Problem
-from ewnmf.storage.dense import Dense
-from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
+from ewnmf.storage.base import Storage
+from ewnmf.storage.threads import Workers, count_workers
 
 __all__ = ["encode", "weights_of"]
 
@@ -27,7 +28,7 @@ _LARGEST = 0.4
 def encode(
     problem: Problem,
     W: Array,
-    data: Dense,
+    data: Storage,
     facts: Facts,
     *,
     tiny: float,
@@ -41,21 +42,18 @@ def encode(
     own ``E`` falls by at most `tol` of itself. Which other points are there, and in which order, changes nothing.
     """
     data, kernel = _thin(problem, data, facts, tiny)
-    H = np.empty((W.shape[1], data.n_points), dtype=W.dtype, order="F")
-    cuts = [slice(at, min(at + _WIDTH, data.n_points)) for at in range(0, data.n_points, _WIDTH)]
-    with Workers(count_workers(n_jobs)) as workers, single_threaded_blas():
-
-        def work(block: Block, cut: slice) -> Array:
-            full = _fill(block, kernel.encodes_at_once)
-            codes = kernel.encode(full, _start(full, W, kernel.rule.floor), (W,), max_iter, tol)
-            return codes[:, : cut.stop - cut.start]
-
-        for cut, codes in zip(cuts, data.map(work, workers, cuts), strict=True):
-            H[:, cut] = codes
-    return H
+    with Workers(count_workers(n_jobs)) as workers:
+        work = partial(_encode, kernel, W, max_iter, tol)
+        return data.tabulate(work, W.shape[1], W.dtype, workers=workers, width=_WIDTH)
 
 
-def _thin(problem: Problem, data: Dense, facts: Facts, tiny: float) -> tuple[Dense, Kernel]:
+def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -> Array:
+    full = _fill(block, kernel.encodes_at_once)
+    codes = kernel.encode(full, _start(full, W, kernel.rule.floor), (W,), max_iter, tol)
+    return codes[:, : block.X.shape[1]]
+
+
+def _thin(problem: Problem, data: Storage, facts: Facts, tiny: float) -> tuple[Storage, Kernel]:
     """The data in blocks that stay sparse where that can be, and the kernel for its codes.
 
     How many entries of these points are stored does not count, only what `fit` has seen: a point's bits are its own.
@@ -93,17 +91,14 @@ def _start(block: Block, W: Array, floor: float) -> Array:
     return H
 
 
-def weights_of(problem: Problem, W: Array, H: Array, data: Dense, *, tiny: float, facts: Facts) -> Array:
+def weights_of(problem: Problem, W: Array, H: Array, data: Storage, *, tiny: float, facts: Facts) -> Array:
     """The weights (M x N) of the data under given factors, as users are handed them."""
-    weighting = problem.weighting.shown
-    A = np.empty(data.X.shape, dtype=data.X.dtype, order="F")
-    if weighting is not problem.weighting:  # equal shares, for which sparse data stays so
-        for cut in data.cuts():
-            P = None if data.P is None else np.asfortranarray(data.P[:, cut])
-            A[:, cut] = weighting.constant(A[:, cut], P)
-        return A
     data, kernel = _thin(problem, data, facts, tiny)
-    with single_threaded_blas():
-        for cut in data.cuts():
-            A[:, cut] = kernel.weigh(data.block(cut), H[:, cut], (W,), weighting)
-    return A
+    return data.hold(H, workers=Workers(1)).tabulate(partial(_weigh, kernel, W), W.shape[0])
+
+
+def _weigh(kernel: Kernel, W: Array, block: Block, H: Array) -> Array:
+    weighting = kernel.problem.weighting.shown
+    if weighting is not kernel.problem.weighting:  # equal shares, for which sparse blocks stay so
+        return weighting.constant(block.X, block.P)
+    return kernel.weigh(block, H, (W,), weighting)

@@ -13,10 +13,10 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.solvers.accelerated import accelerated
 from ewnmf.solvers.orders import ORDERS
-from ewnmf.solvers.run import Run
-from ewnmf.storage.dense import Dense
+from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.run import Run, State
+from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
 __all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
@@ -89,11 +89,11 @@ class Interrupted(KeyboardInterrupt):
 
 def solve(
     problem: Problem,
-    data: Dense,
+    data: Storage,
     start: Factors,
     *,
     order: str = "components-first",
-    accelerate: bool = False,
+    solver: str = "mu",
     max_iter: int = 300,
     tol: float = 0.0,
     n_jobs: int | None = None,
@@ -108,9 +108,11 @@ def solve(
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
+    if solver not in SOLVERS:
+        raise unknown_name("solver", solver, SOLVERS)
     with Workers(count_workers(n_jobs)) as workers:
         run = Run(problem, data, start, workers, fixed, zero)
-        iterations = accelerated(run, max_iter, order) if accelerate else ORDERS[order](run, max_iter)
+        iterations = SOLVERS[solver](run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
             return _iterate(run, _limited(iterations), tol, tuner, callbacks)
 
@@ -127,22 +129,20 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
 
 def _iterate(
     run: Run,
-    iterations: Iterator[tuple[Factors, Measure]],
+    iterations: Iterator[tuple[State, Measure]],
     tol: float,
     tuner: Tuner | None,
     callbacks: Sequence[Callback],
 ) -> Solution:
     history: list[float] = []
     last, reason, number, settled = math.inf, "max_iter", 0, tuner is None
-    factors, measure = run.factors(), Measure()
+    state, measure = run.state, Measure()
     mass = run.data.mass
     try:
-        for number, (factors, measure) in enumerate(iterations, 1):
+        for number, (state, measure) in enumerate(iterations, 1):
             if settled:
                 history.append(measure.J)
-            report = Iteration(number, measure.J, measure.E, run.weighting.strength, settled, factors)
-            answers = [callback(report) for callback in callbacks]
-            if any(answers):
+            if callbacks and _ask(callbacks, run, number, measure, settled, state):
                 reason = "callback"
                 break
             if settled:
@@ -156,17 +156,24 @@ def _iterate(
                     run.reweigh(run.weighting.at(gamma))
                 settled = tuner.settled(number)
         iterations.close()  # type: ignore[attr-defined]
-        return _conclude(run, factors, measure, history, number, reason)
+        return _conclude(run, state, measure, history, number, reason)
     except KeyboardInterrupt as interrupt:
         if number == 0:
             raise
-        raise Interrupted(_conclude(run, factors, measure, history, number, "interrupted")) from interrupt
+        raise Interrupted(_conclude(run, state, measure, history, number, "interrupted")) from interrupt
 
 
-def _conclude(run: Run, factors: Factors, measure: Measure, history: list[float], number: int, reason: str) -> Solution:
-    run.basis, run.H, run.U = factors
+def _ask(callbacks: Sequence[Callback], run: Run, number: int, measure: Measure, settled: bool, state: State) -> bool:
+    """Whether a callback stops the run; all are called."""
+    report = Iteration(number, measure.J, measure.E, run.weighting.strength, settled, state.factors())
+    answers = [callback(report) for callback in callbacks]
+    return any(answers)
+
+
+def _conclude(run: Run, state: State, measure: Measure, history: list[float], number: int, reason: str) -> Solution:
+    run.state = state
     if not history:
         measure = run.measure()
         history = [measure.J]
-    finished = run.kernel.rule.finish(factors, run.data.s)
+    finished = run.kernel.rule.finish(state.factors(), run.data.s)
     return Solution(finished, run.kernel.problem, history, measure.E, measure.loss, number, reason)

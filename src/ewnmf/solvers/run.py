@@ -4,38 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from functools import partial
+from typing import Any, NamedTuple
 
 from ewnmf._types import Array
-from ewnmf.kernels.reference import Measure, Swept
+from ewnmf.kernels.reference import Kernel, Measure
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.rule import Basis, Block, Factors, Stats
+from ewnmf.models.rule import Basis, Block, Factors, Rule, Stats
 from ewnmf.problem import Problem
-from ewnmf.storage.dense import Dense, add_arrays
+from ewnmf.storage.base import Codes, Storage, add_sums
 from ewnmf.storage.threads import Workers, single_threaded_blas
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["Run"]
+__all__ = ["Run", "State"]
+
+
+class State(NamedTuple):
+    """Where a run is: the basis, and the codes in their storage."""
+
+    basis: Basis
+    codes: Codes
+
+    def factors(self) -> Factors:
+        """Basis and codes as arrays."""
+        return Factors(self.basis, *self.codes.read())
 
 
 class Run:
     """The sweeps of one run over one data set."""
 
     def __init__(
-        self, problem: Problem, data: Dense, start: Factors, workers: Workers, fixed: int, zero: Array | None
+        self, problem: Problem, data: Storage, start: Factors, workers: Workers, fixed: int, zero: Array | None
     ) -> None:
         rule = problem.rule(replace(data.facts(problem), fixed=fixed))
         self.data = data.thin(problem, rule)
-        self.workers = workers
         self.zero = zero
         self.kernel = kernel_for(problem, rule, data.tiny)
-        self.cuts = self.data.cuts(self.kernel.rule.whole)
-        self.basis: Basis
-        self.basis, self.H, self.U = self.kernel.rule.prepare(start)
-        if self.U is not None:
-            self.U, self.basis = self._combine(lambda block, U: U)
+        self.basis, H, U = self.kernel.rule.prepare(start)
+        self.codes = self.data.hold(H, U, workers=workers, whole=self.kernel.rule.whole)
+        if rule.moves_combinations:
+            self.codes, self.basis = self.codes.combine(partial(_share, rule))
 
     @property
     def weighting(self) -> Weighting:
@@ -45,71 +53,76 @@ class Run:
         """Go on under another weighting."""
         self.kernel = replace(self.kernel, problem=self.kernel.problem.at(weighting))
 
-    def factors(self) -> Factors:
-        return Factors(self.basis, self.H, self.U)
+    @property
+    def state(self) -> State:
+        """Where the run is; to go back there, it is set again."""
+        return State(self.basis, self.codes)
 
-    def sweep(self, work: Callable[[Block, Array, slice], Swept]) -> tuple[Array, Stats, Measure]:
-        """`work` on every block, its codes and its place: all codes, summed statistics, summed measure."""
-        H, stats, measure = np.empty_like(self.H, order="F"), None, Measure()
-        with single_threaded_blas():
-            swept = self.data.map(lambda block, cut: work(block, self.H[:, cut], cut), self.workers, self.cuts)
-            for cut, answer in zip(self.cuts, swept, strict=True):
-                H[:, cut] = answer.H
-                stats = add_arrays(stats, answer.stats)
-                measure = measure.plus(answer.measure)
-        assert stats is not None
-        return H, stats, measure
+    @state.setter
+    def state(self, state: State) -> None:
+        self.basis, self.codes = state
+
+    def sweep_components_first(self, stats: Stats, before: tuple[Basis, Weighting]) -> tuple[Codes, Stats, Measure]:
+        """H under the weights of the basis and weighting `before`, then T and the sums."""
+        kernel, shared = self.kernel, self._shared(stats)
+        work = partial(kernel.sweep_components_first, basis=self.basis, shared=shared, before=before)
+        return self.codes.sweep(work, keep=kernel.keeps_weights)
+
+    def sweep_codes_first(self, stats: Stats, weighting: Weighting) -> tuple[Codes, Stats, Measure]:
+        """T, H and the sums under that T; the measure is that of the state before."""
+        shared = self._shared(stats)
+        return self.codes.sweep(
+            partial(self.kernel.sweep_codes_first, basis=self.basis, shared=shared, weighting=weighting)
+        )
 
     def start_sums(self) -> Stats:
         """The sums at the start, under the weights of the first round."""
-        weighting = self.weighting.start()
-
-        def work(block: Block, H: Array, cut: slice) -> Swept:
-            terms = self.kernel.terms(block, H, self.basis, self.kernel.weigh(block, H, self.basis, weighting))
-            return Swept(H, self.kernel.rule.stats(block, H, self.basis, terms), Measure())
-
-        return self.sweep(work)[1]
+        return self._sums(partial(_start_sums, self.kernel, self.basis, self.weighting.start()))[0]
 
     def measure(self) -> Measure:
         """The objective of the factors as they are."""
-
-        def work(block: Block, H: Array, cut: slice) -> Swept:
-            return Swept(H, (), self.kernel.measure(block, H, self.basis, self.weighting))
-
-        return self.with_penalty(self.sweep(work)[2])
+        return self.with_penalty(self._sums(partial(_measure, self.kernel, self.basis, self.weighting))[1])
 
     def move_basis(self, stats: Stats) -> None:
         rule = self.kernel.rule
-        if self.U is not None:
-            basis = self.basis
-            self.U, self.basis = self._combine(lambda block, U: rule.step_combinations(block, U, basis, stats))
-        else:
-            with single_threaded_blas():
-                self.basis = rule.move_basis(self.basis, stats)
-            if self.zero is not None:
-                self.basis[0][self.zero] = 0
-
-    def shared(self, stats: Stats) -> Any:
+        if rule.moves_combinations:
+            self.codes, self.basis = self.codes.combine(partial(_step_and_share, rule, self.basis, stats))
+            return
         with single_threaded_blas():
-            return self.kernel.rule.shared(self.basis, stats)
+            self.basis = rule.move_basis(self.basis, stats)
+        if self.zero is not None:
+            self.basis[0][self.zero] = 0
 
-    def _combine(self, step: Callable[[Block, Array], Array]) -> tuple[Array, Basis]:
-        """Move the combinations of every block by `step` and sum the basis ``X U``."""
-        rule, old = self.kernel.rule, self.U
-        assert old is not None
-
-        def work(block: Block, cut: slice) -> tuple[Array, Basis]:
-            U = step(block, old[cut])
-            return U, rule.basis_share(block, U)
-
-        new, basis = np.empty_like(old), None
-        with single_threaded_blas():
-            for cut, (U, share) in zip(self.cuts, self.data.map(work, self.workers, self.cuts), strict=True):
-                new[cut] = U
-                basis = add_arrays(basis, share)
-        assert basis is not None
-        return new, basis
+    def blend(self, before: State, function: Callable[..., Array]) -> None:
+        """Go to ``function(now, before, floor=...)`` of the factors, entry by entry."""
+        rule = self.kernel.rule
+        self.basis = rule.blend(self.basis, before.basis, partial(function, floor=rule.basis_floor))
+        self.codes = self.codes.blend(before.codes, partial(function, floor=rule.floor))
 
     def with_penalty(self, measure: Measure) -> Measure:
         penalty = self.kernel.rule.penalty_basis(self.basis)
         return Measure(measure.J + penalty, measure.E + penalty, measure.loss)
+
+    def _sums(self, work: Callable[[Block, Array], tuple[Stats, Measure]]) -> tuple[Stats, Measure]:
+        return self.codes.fold(work, add_sums)
+
+    def _shared(self, stats: Stats) -> Any:
+        with single_threaded_blas():
+            return self.kernel.rule.shared(self.basis, stats)
+
+
+def _start_sums(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
+    terms = kernel.terms(block, H, basis, kernel.weigh(block, H, basis, weighting))
+    return kernel.rule.stats(block, H, basis, terms), Measure()
+
+
+def _measure(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
+    return (), kernel.measure(block, H, basis, weighting)
+
+
+def _share(rule: Rule, block: Block, U: Array) -> tuple[Array, Basis]:
+    return U, rule.basis_share(block, U)
+
+
+def _step_and_share(rule: Rule, basis: Basis, stats: Stats, block: Block, U: Array) -> tuple[Array, Basis]:
+    return _share(rule, block, rule.step_combinations(block, U, basis, stats))

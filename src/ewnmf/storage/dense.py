@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.models.rule import Block, Facts, Rule, product
 from ewnmf.problem import Problem
-from ewnmf.storage.threads import Workers
+from ewnmf.storage.base import Answer, Codes, Storage
+from ewnmf.storage.memory import CodesInMemory
+from ewnmf.storage.threads import Workers, single_threaded_blas
 
-__all__ = ["Answer", "Dense", "add_arrays", "block_width"]
-
-Answer = TypeVar("Answer")
-
+__all__ = ["Dense", "block_width"]
 
 _BLOCK_ENTRIES = 1 << 17
 
@@ -26,13 +25,8 @@ def block_width(n_attributes: int) -> int:
     return max(16, _BLOCK_ENTRIES // max(1, n_attributes) // 16 * 16)
 
 
-def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The sums of two tuples of arrays; the first is added to in place."""
-    if total is None:
-        return share
-    for mine, theirs in zip(total, share, strict=True):
-        mine += theirs
-    return total
+def _cut(n_points: int, width: int) -> list[slice]:
+    return [slice(at, min(at + width, n_points)) for at in range(0, n_points, width)]
 
 
 def _writable(part: Array) -> Array:
@@ -42,7 +36,7 @@ def _writable(part: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Dense:
+class Dense(Storage):
     """Data in memory: ``X`` (M x N, columns are points), priors ``P`` (M x N) and point weights ``s`` (N)."""
 
     X: Array
@@ -54,6 +48,8 @@ class Dense:
     """The mean prior weight with silent attributes, where those have priors."""
     unit: float = 1.0
     """What ``X`` was multiplied by."""
+    known_extremes: tuple[float, float] | None = None
+    """The least and the largest value, where they are known; then ``X`` is not searched for them again."""
 
     @property
     def n_points(self) -> int:
@@ -68,9 +64,15 @@ class Dense:
         return float(np.sum(weights * columns, dtype=np.float64))
 
     @property
+    def extremes(self) -> tuple[float, float]:
+        """The least and the largest value."""
+        return self.known_extremes or (float(self.X.min()), float(self.X.max()))
+
+    @property
     def scale(self) -> float:
         """The largest absolute value, and 1 where all are 0."""
-        return max(float(self.X.max()), -float(self.X.min())) or 1.0
+        low, high = self.extremes
+        return max(high, -low) or 1.0
 
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data."""
@@ -80,8 +82,8 @@ class Dense:
             n_attributes=shape[0] + self.silent,
             n_points=shape[1],
             floor=max(1e-60, 100 * float(limits.tiny)),
-            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
-            signed=bool(self.X.min() < 0),
+            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny) * max(1.0, self.scale)),
+            signed=self.extremes[0] < 0,
             mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
             priors=self.P is not None,
             mean_weight=self.mean_weight(problem),
@@ -94,6 +96,11 @@ class Dense:
         if self.mean_prior is not None:
             return self.mean_prior
         return problem.weighting.mean((self.X.shape[0] + self.silent, self.n_points), self.P, self.s)
+
+    @property
+    def stores_zeros(self) -> bool:
+        """Whether zeros are stored as any other value."""
+        return True
 
     @property
     def sparse(self) -> bool:
@@ -109,7 +116,7 @@ class Dense:
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points."""
         width = self.n_points if whole else self.width or block_width(self.X.shape[0])
-        return [slice(at, min(at + width, self.n_points)) for at in range(0, self.n_points, width)]
+        return _cut(self.n_points, width)
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, each of them contiguous in memory."""
@@ -145,6 +152,21 @@ class Dense:
     def thin(self, problem: Problem, rule: Rule) -> Dense:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""
         return self
+
+    def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
+        """Codes in memory."""
+        return CodesInMemory(self, workers, self.cuts(whole), H, U)
+
+    def tabulate(
+        self, work: Callable[[Block], Array], n_rows: int, dtype: Any, *, workers: Workers, width: int
+    ) -> Array:
+        """The columns that ``work(block)`` makes of `width` points at a time, in one array."""
+        table, cuts = np.empty((n_rows, self.n_points), dtype=dtype, order="F"), _cut(self.n_points, width)
+        with single_threaded_blas():
+            columns = self.map(lambda block, cut: work(block), workers, cuts)
+            for cut, part in zip(cuts, columns, strict=True):
+                table[:, cut] = part
+        return table
 
     def map(self, work: Callable[[Block, slice], Answer], workers: Workers, cuts: Iterable[slice]) -> Iterator[Answer]:
         """``work`` on every block, the answers in the order of the blocks."""

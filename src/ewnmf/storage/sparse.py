@@ -34,6 +34,11 @@ class Sparse(Dense):
         return dense
 
     @property
+    def stores_zeros(self) -> bool:
+        """Whether zeros are stored as any other value."""
+        return False
+
+    @property
     def sparse(self) -> bool:
         """Whether zeros are not stored and have no priors of their own."""
         return self.P is None
@@ -104,6 +109,6 @@ class Stored(Sparse):
         return Block(points, None, None if self.s is None else self.s[cut], self.silent)
 
 
-def storage(X: Any, P: Array | None = None, s: Array | None = None, unit: float = 1.0) -> Dense:
+def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
-    return Sparse(X.tocsc(), P, s, unit=unit) if issparse(X) else Dense(X, P, s, unit=unit)
+    return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

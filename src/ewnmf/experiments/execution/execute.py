@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
@@ -18,6 +17,7 @@ from ewnmf.factorization import Factorization, factorize
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
 from ewnmf.models.base import Model
 from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.storage.matrix import by_form, nonzero_counts
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["clustering", "course", "execute", "statistics", "unit_codes", "weights_of_damage"]
@@ -74,7 +74,7 @@ def statistics(given: Sample) -> Figures:
     """What Table 1 says of a data set, and what it leaves out."""
     n, m = given.X.shape
     figures = {"n_points": n, "n_attributes": m}
-    seen = given.X.getnnz(axis=0) if sparse.issparse(given.X) else np.count_nonzero(given.X, axis=0)
+    seen = nonzero_counts(given.X)
     figures |= {"silent_attributes": np.sum(seen == 0), "share_of_zeros": 1 - np.sum(seen) / (n * m)}
     if given.classes is not None:
         sizes = np.bincount(given.classes)
@@ -84,7 +84,7 @@ def statistics(given: Sample) -> Figures:
 
 
 def course(fit: Factorization) -> Figures:
-    """How the run went, of the iterations after gamma was settled, numbered from the start of the run.
+    """How the run went, of the iterations after gamma was tuned, numbered from the start of the run.
 
     ``rises``: iterations at which the objective rose by more than 1e-12 of itself. ``stable_at``: the iteration from
     which on the objective stays within 1 % of its fall (largest minus last value) of its last value. ``level_at``: the
@@ -99,12 +99,12 @@ def course(fit: Factorization) -> Figures:
         "excess": fit.excess,
         "n_iter": fit.n_iter,
         "rises": float(rises),
-        "stable_at": before + _settled(J, STABLE * (J.max() - J[-1])),
-        "level_at": before + _settled(E, STABLE * abs(E[-1])),
+        "stable_at": before + _stable_from(J, STABLE * (J.max() - J[-1])),
+        "level_at": before + _stable_from(E, STABLE * abs(E[-1])),
     }
 
 
-def _settled(values: Array, distance: float) -> int:
+def _stable_from(values: Array, distance: float) -> int:
     """The first position (from 1) from which on all values are within `distance` of the last one."""
     far = np.flatnonzero(np.abs(values - values[-1]) > distance)
     return int(far[-1]) + 2 if far.size else 1
@@ -149,8 +149,12 @@ def weights_of_damage(weights: Array, damaged: Array) -> Figures:
 def _arrays(given: Sample, fit: Factorization) -> dict[str, Array]:
     """All that can be kept of a run, but for its weights."""
     arrays = {"history": fit.history, "components": fit.components, "codes": fit.codes}
-    dense = None if sparse.issparse(given.X) else given.X
-    known = {"data": dense, "damaged": given.damaged, "clean": given.clean, "sources": given.sources}
+    known = {
+        "data": by_form(given.X, whole=given.X, stored=None),
+        "damaged": given.damaged,
+        "clean": given.clean,
+        "sources": given.sources,
+    }
     return arrays | {name: array for name, array in known.items() if array is not None}
 
 

@@ -29,6 +29,9 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._buffers: dict[str, Array] = {}
 
+    def __reduce__(self) -> tuple[type[_Scratch], tuple[()]]:
+        return _Scratch, ()  # a copy elsewhere has buffers of its own
+
     def take(self, name: str, shape: tuple[int, int], dtype: Any) -> Array:
         size = shape[0] * shape[1]
         buffer = self._buffers.get(name)

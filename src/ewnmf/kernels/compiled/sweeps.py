@@ -46,19 +46,22 @@ def _step_within(loss, num, den, codes, bounds, weight, new):
     if bounds.instance_class is Bounds:
 
         def plain(loss, num, den, codes, bounds, weight, new):
-            floor, cap = new.dtype.type(bounds.floor), new.dtype.type(bounds.cap)
+            real = new.dtype.type
+            floor, cap = real(bounds.floor), real(bounds.cap)
+            most = real(1e-6 * bounds.cap * bounds.cap)
             for k in range(codes.size):
                 moved = codes[k] * factor(loss, num[k], den[k], cap)
-                new[k] = moved if moved > floor else floor
+                new[k] = min(moved, most) if moved > floor else floor
 
         return plain
 
     def penalised(loss, num, den, codes, bounds, weight, new):
         real = new.dtype.type
         floor, cap, linear, ridge = real(bounds.floor), real(bounds.cap), weight * bounds.linear, weight * bounds.ridge
+        most = real(1e-6 * bounds.cap * bounds.cap)
         for k in range(codes.size):
             moved = codes[k] * real(min(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
-            new[k] = moved if moved > floor else floor
+            new[k] = min(moved, most) if moved > floor else floor
 
     return penalised
 

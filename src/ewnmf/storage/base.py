@@ -1,0 +1,124 @@
+"""What a storage is: points, the codes of a run beside them, and the pieces of work that both are given.
+
+A solver hands over a piece of work: a kernel's function with a basis and a weighting, which is called with a block of
+points and the codes of that block. Sums come back, added in the order of the blocks, and the new codes stay. A member
+of this folder says where that happens: points and codes in memory, in a file, or in the memory of other machines.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from ewnmf._types import Array
+from ewnmf.kernels.reference import Measure, Swept
+from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats
+from ewnmf.problem import Problem
+from ewnmf.storage.threads import Workers
+
+__all__ = ["Answer", "Codes", "Storage", "add_arrays", "add_sums"]
+
+Answer = TypeVar("Answer")
+
+
+def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The sums of two tuples of arrays; the first is added to in place."""
+    if total is None:
+        return share
+    for mine, theirs in zip(total, share, strict=True):
+        mine += theirs
+    return total
+
+
+def add_sums(total: tuple[Stats, Measure], share: tuple[Stats, Measure]) -> tuple[Stats, Measure]:
+    """Statistics and measure of two blocks; the first statistics are added to in place."""
+    return add_arrays(total[0], share[0]), total[1].plus(share[1])
+
+
+class Codes(ABC):
+    """The codes ``H`` (K x N) of all points at one moment of a run, and in Convex-NMF the combinations ``U`` (N x K).
+
+    They never change. Work that moves them makes other ones, and a run goes back by going on with those it had; what
+    nobody refers to any more is free to be used again. Several runs may hold codes of the same points.
+    """
+
+    @abstractmethod
+    def sweep(self, work: Callable[..., Swept], *, keep: bool = False) -> tuple[Codes, Stats, Measure]:
+        """``work(block, H)`` on every block: the codes that it made, its summed statistics and its summed measure.
+
+        With `keep`, and where there is room, it is ``work(block, H, kept=kept)``: it finds the weights that the sweep
+        before this one left and leaves its own (`Kept`). They are a cache that goes from these codes to the new ones.
+        """
+
+    @abstractmethod
+    def combine(self, work: Callable[[Block, Array], tuple[Array, Basis]]) -> tuple[Codes, Basis]:
+        """``work(block, U)`` on every block and its combinations (b x K): those that it made, and the summed basis."""
+
+    @abstractmethod
+    def blend(self, before: Codes, function: Callable[[Array, Array], Array]) -> Codes:
+        """``function(H, H_before)``, entry by entry, of these codes and earlier ones of the same run."""
+
+    @abstractmethod
+    def fold(self, work: Callable[[Block, Array], Answer], add: Callable[[Answer, Answer], Answer]) -> Answer:
+        """The answers of ``work(block, H)``, added in the order of the blocks; the codes stay as they are."""
+
+    @abstractmethod
+    def tabulate(self, work: Callable[[Block, Array], Array], n_rows: int) -> Array:
+        """The columns (`n_rows` x b) that ``work(block, H)`` makes of its points, side by side (`n_rows` x N)."""
+
+    @abstractmethod
+    def read(self) -> tuple[Array, Array | None]:
+        """All of ``H`` and ``U``, to be handed out."""
+
+
+class Storage(ABC):
+    """Points, ``X`` (M x N, columns are points), with priors ``P`` (M x N) and point weights ``s`` (N).
+
+    They do not change, and runs share them. Where they are cut into blocks depends on their shape and dtype alone.
+    """
+
+    X: Any
+    P: Array | None
+    s: Array | None
+
+    @property
+    @abstractmethod
+    def n_points(self) -> int:
+        """N."""
+
+    @property
+    @abstractmethod
+    def mass(self) -> float:
+        """The prior weight of all entries, ``sum s P``."""
+
+    @property
+    @abstractmethod
+    def tiny(self) -> float:
+        """Reconstructions below this count as this where a loss divides by them."""
+
+    @property
+    @abstractmethod
+    def sparse(self) -> bool:
+        """Whether zeros are not stored and have no priors of their own."""
+
+    @abstractmethod
+    def facts(self, problem: Problem) -> Facts:
+        """What the update rules may know of the data."""
+
+    @abstractmethod
+    def thin(self, problem: Problem, rule: Rule) -> Storage:
+        """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+
+    @abstractmethod
+    def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
+        """Codes of a run that starts from ``H`` (K x N) and ``U`` (N x K); `whole` where all points are one block.
+
+        `workers` are the threads of this process, for members that compute in it.
+        """
+
+    @abstractmethod
+    def tabulate(
+        self, work: Callable[[Block], Array], n_rows: int, dtype: Any, *, workers: Workers, width: int
+    ) -> Array:
+        """The columns (`n_rows` x b) that ``work(block)`` makes of `width` points at a time, side by side."""

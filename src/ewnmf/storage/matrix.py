@@ -1,0 +1,108 @@
+"""What is asked of a matrix (n x m, rows are points) before it is a storage, however it is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar
+
+import numpy as np
+from scipy.sparse import diags_array, issparse
+
+from ewnmf._types import Array
+
+__all__ = [
+    "by_form",
+    "contiguous",
+    "dense",
+    "filled",
+    "largest_of_rows",
+    "largest_seen",
+    "least_of_rows",
+    "nonzero_counts",
+    "row_blocks",
+    "scaled",
+    "weighted_sums",
+]
+
+Form = TypeVar("Form")
+
+
+def by_form(X: Any, *, whole: Form, stored: Form) -> Form:
+    """What is meant for a matrix that holds all entries, or for one of stored entries, as ``X`` is one."""
+    return stored if issparse(X) else whole
+
+
+def dense(X: Any) -> Array:
+    """``X`` with all its entries."""
+    whole: Array = X.toarray() if issparse(X) else X
+    return whole
+
+
+def contiguous(X: Any) -> Any:
+    """``X``, its points contiguous in memory."""
+    return X if issparse(X) else np.ascontiguousarray(X)
+
+
+def least_of_rows(X: Any) -> Array:
+    """The least value of every point (n)."""
+    return dense(X.min(axis=1)).ravel()
+
+
+def largest_of_rows(X: Any) -> Array:
+    """The largest absolute value of every point (n)."""
+    return dense(abs(X).max(axis=1)).ravel()
+
+
+def largest_seen(X: Any, seen: Array) -> float:
+    """The largest absolute value where `seen` (n x m), and 1 where all are 0."""
+    if issparse(X):
+        shown = X.multiply(seen).tocsr()
+        return max(float(shown.max()), -float(shown.min())) or 1.0
+    return max(float(X.max(where=seen, initial=0)), -float(X.min(where=seen, initial=0))) or 1.0
+
+
+def nonzero_counts(X: Any) -> Array:
+    """How many points have something in an attribute (m)."""
+    if issparse(X):
+        stored = X.tocoo()
+        return np.bincount(stored.col[stored.data != 0], minlength=X.shape[1])
+    counts: Array = np.count_nonzero(X, axis=0)
+    return counts
+
+
+def weighted_sums(X: Any, weights: Array) -> Array:
+    """The sums of every attribute (m) over the points, entries times their `weights` (n x m)."""
+    if issparse(X):
+        return np.asarray(X.multiply(weights).sum(axis=0)).ravel()
+    sums: Array = np.einsum("ij,ij->j", weights, X)
+    return sums
+
+
+def scaled(X: Any, rows: Array, columns: Array) -> Any:
+    """``X`` with its points multiplied by `rows` (n) and its attributes by `columns` (m)."""
+    if issparse(X):
+        return diags_array(rows) @ X @ diags_array(columns)
+    return rows[:, None] * X * columns
+
+
+def filled(X: Any, hidden: Array, positive: bool) -> Any:
+    """``X`` with zeros where it is `hidden` or, where it must be `positive`, the least of its other values."""
+    if issparse(X):
+        return type(X)(filled(X.toarray(), hidden, positive)) if positive else X.multiply(~hidden).tocsr()
+    full = X.copy()
+    full[hidden] = X[~hidden].min(initial=np.inf) if positive else 0
+    if positive and hidden.all():
+        full[:] = 1
+    return full
+
+
+def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
+    """Consecutive points, at most `n_entries` at a time of them and of what is made of a point, `beside` numbers."""
+    n, m = X.shape
+    at, most = 0, max(1, n_entries // max(beside, 1 if issparse(X) else m))
+    while at < n:
+        end = min(at + most, n)
+        if issparse(X):
+            end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + n_entries, "right")) - 1))
+        yield slice(at, end)
+        at = end
