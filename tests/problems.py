@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ewnmf import Factorization, factorize
 from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss
+from ewnmf.losses.beta import Beta
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.models.base import Model
@@ -26,7 +27,7 @@ from ewnmf.models.rule import Factors
 from ewnmf.models.semi import Semi
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from ewnmf.weightings.registry import resolve
+from ewnmf.weightings.registry import resolve, with_gamma
 
 __all__ = [
     "ALPHAS",
@@ -48,8 +49,12 @@ __all__ = [
 Array = NDArray[Any]
 
 ALPHAS = (-1.0, 0.0, 1e-9, 0.3, 0.5, 1 - 1e-9, 1.0, 2.0, 3.0)
-LOSSES: tuple[Loss, ...] = (Euclidean(), KullbackLeibler(), *(Alpha(a) for a in ALPHAS))
+PAPER: tuple[Loss, ...] = (Euclidean(), KullbackLeibler(), *(Alpha(a) for a in ALPHAS))
+"""The losses of the paper: with every model and weighting."""
+BETAS = (-1.0, 0.0, 1e-9, 0.5, 1.0, 1.5, 2.0, 3.5)
+LOSSES: tuple[Loss, ...] = (*PAPER, *(Beta(b) for b in BETAS))
 WEIGHTINGS = ("none", "fixed", "entropy")
+"""With every model and loss of the paper."""
 ORDERS = ("components-first", "codes-first")
 HARD = tuple(Orthogonal("hard", of) for of in ("codes", "components"))
 SOFT = tuple(Orthogonal("soft", of, mu=0.7, lam=0.3) for of in ("codes", "components"))
@@ -65,9 +70,8 @@ class Case:
     mixed: bool = False
 
     def __str__(self) -> str:
-        parts = [self.model.name, self.loss.name, self.weighting]
-        if isinstance(self.loss, Alpha):
-            parts[1] = f"alpha={self.loss.alpha!r}"
+        constants = [f"{name}={value!r}" for name, value in vars(self.loss).items()]
+        parts = [self.model.name, *(constants or [self.loss.name]), self.weighting]
         if isinstance(self.model, Orthogonal):
             parts[0] = f"{self.model.method}-onmf-{self.model.of}"
         return " ".join([*parts, "mixed"] if self.mixed else parts)
@@ -91,7 +95,7 @@ class Case:
     @property
     def steep(self) -> bool:
         """Whether a zero in the data costs so much that it decides everything."""
-        return isinstance(self.loss, Alpha) and 0 < self.loss.alpha < 1e-3
+        return any(0 < constant < 1e-3 for constant in vars(self.loss).values())
 
     @property
     def semi(self) -> bool:
@@ -108,11 +112,17 @@ def _every_weighting(model: Model, loss: Loss, mixed: bool = False) -> list[Case
     return [Case(model, loss, weighting, mixed) for weighting in WEIGHTINGS]
 
 
+BEYOND = [Case(NMF(), Beta(b), weighting) for b in BETAS for weighting in ("none", "entropy")]
+BEYOND += [Case(Convex(), Beta(0.5), "entropy"), Case(SOFT[0], Beta(1.5), "fixed"), Case(SOFT[1], Beta(0.0), "none")]
+"""Beyond the paper: losses and weightings with some of the others, since parts do not know each other."""
+
+
 def _monotone() -> list[Case]:
-    table = [c for model in (NMF(), Convex(), *HARD) for loss in LOSSES for c in _every_weighting(model, loss)]
-    table += [c for model in SOFT for loss in LOSSES[:2] for c in _every_weighting(model, loss)]
+    table = [c for model in (NMF(), Convex(), *HARD) for loss in PAPER for c in _every_weighting(model, loss)]
+    table += [c for model in SOFT for loss in PAPER[:2] for c in _every_weighting(model, loss)]
     table += [c for mixed in (False, True) for c in _every_weighting(Semi(), Euclidean(), mixed)]
-    return table + _every_weighting(Convex(), Euclidean(), mixed=True)
+    table += _every_weighting(Convex(), Euclidean(), mixed=True)
+    return table + BEYOND
 
 
 MONOTONE = _monotone()
@@ -260,7 +270,7 @@ def run(case: Case, instance: Instance, **options: Any) -> Factorization:
     options = {"max_iter": 20, "n_jobs": 1, **options}
     if case.weighting == "fixed":
         options.setdefault("weights", instance.weights)
-    if case.weighting == "entropy":
+    if case.weighting in with_gamma():
         options.setdefault("gamma", instance.gamma)
     basis = "combinations" if case.convex else "components"
     options = {"codes": instance.codes, basis: getattr(instance, basis), **options}

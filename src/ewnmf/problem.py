@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ewnmf import losses, models, weightings
 from ewnmf.models.rule import Facts, Rule
+from ewnmf.scalar import has_own_form
 
 __all__ = ["Problem"]
-
-_KNOWN = (
-    losses.Euclidean,
-    losses.KullbackLeibler,
-    losses.Alpha,
-    weightings.Uniform,
-    weightings.Fixed,
-    weightings.Entropy,
-)
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,11 @@ class Problem:
         weighting = self.weighting if unit == 1 else self.weighting.times(self.cost(unit))
         return self if weighting is None or weighting is self.weighting else self.at(weighting)
 
+    def sized(self, scale: float, dtype: Any) -> Problem:
+        """The problem for data whose largest value is `scale`; most weightings do not depend on that."""
+        weighting = self.weighting.sized(self.cost(scale), dtype)
+        return self if weighting is self.weighting else self.at(weighting)
+
     @property
     def takes_negative(self) -> bool:
         """Whether the data may be negative."""
@@ -81,11 +79,11 @@ class Problem:
 
     @property
     def is_known(self) -> bool:
-        """Whether loss and weighting are of this package."""
+        """Whether loss and weighting have scalar forms, which can be compiled."""
         return not self.foreign
 
     @property
     def foreign(self) -> dict[str, object]:
-        """The loss and the weighting, where they are the user's own, if only derived: what they do is not known."""
+        """The loss and the weighting, where they bring no scalar form: only their array forms are known."""
         parts = {"loss": self.loss, "weighting": self.weighting}
-        return {name: part for name, part in parts.items() if type(part) not in _KNOWN}
+        return {name: part for name, part in parts.items() if not has_own_form(part)}

@@ -240,7 +240,7 @@ class ItakuraSaito(losses.Loss):
         return True
 
 
-@pytest.mark.filterwarnings("ignore:loss=ItakuraSaito.* is not one of ewnmf's own:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:loss=ItakuraSaito.* brings no scalar form of its own:RuntimeWarning")
 def test_a_loss_of_ones_own(X: np.ndarray) -> None:
     model = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma=1.0, tol=0, max_iter=60, random_state=0).fit(X)
     assert (np.diff(model.loss_curve_) <= 0).all()

@@ -26,10 +26,12 @@ from ewnmf.kernels.compiled import entry as compiling  # noqa: E402
 SOURCE = Path(ewnmf.__file__).parent
 MEASURE = """
 import numpy as np
-from ewnmf.kernels.compiled import passes, rows
+from ewnmf.kernels.compiled import passes
+from ewnmf.losses import Euclidean
+from ewnmf.scalar import Numbers
 E = np.empty(2)
 X, Y, A = np.full((2, 3), 5.0), np.full((2, 3), 3.0), np.ones((2, 3))
-passes.measure_rows(X, Y, A, rows.Euclidean(0.0), (1e-300, 354.0, 1e-90, 1e-150, 0.99), E)
+passes.measure_rows(X, Y, A, Euclidean().scalar(Numbers.of(np.float64, 1e-90, 354.0)), E)
 print(*E)
 """
 INTERRUPTED = f"""
@@ -69,8 +71,8 @@ def test_an_edit_of_inlined_code_is_seen(package: Path) -> None:
     assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "12.0 12.0"
     first = _kept(folder)
     assert len(first) == 2
-    rows = room / "rows.py"
-    rows.write_text(rows.read_text().replace("    return e * e\n", "    return 9 * e * e\n"))
+    euclidean = package / "losses" / "euclidean.py"
+    euclidean.write_text(euclidean.read_text().replace("return square(x - y)", "return 9 * square(x - y)"))
     (folder / "other.entry-1.py311.nbi").touch()
     assert _run(MEASURE, package, NUMBA_CACHE_DIR="") == "108.0 108.0"
     second = _kept(folder)
@@ -95,7 +97,13 @@ def test_the_fingerprint_knows_every_source_of_compiled_code() -> None:
     compiled = {name for name, modules in imports.items() if {"numba", "llvmlite"} & modules}
     compiled -= {"ewnmf.kernels.select"}
     reached = {module for name in compiled for module in imports[name] if "ewnmf." in module}
-    assert compiled | reached == {f"ewnmf.kernels.compiled.{name}" for name in compiling.SOURCES}
+    rooms = {f"ewnmf.{room}" for room in compiling.ROOMS}
+    forms = {name for name in names if name.rpartition(".")[0] in rooms or name in rooms}
+    assert (compiled | reached | forms) <= {".".join(part) for part in map(_dotted, compiling.sources())}
+
+
+def _dotted(path: Path) -> tuple[str, ...]:
+    return ("ewnmf", *Path(str(path)).relative_to(SOURCE).with_suffix("").parts)
 
 
 def _imported(path: Path) -> set[str]:
@@ -108,14 +116,12 @@ def _imported(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("name", compiling.SOURCES)
-def test_every_source_changes_the_fingerprint(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in compiling.SOURCES:
-        shutil.copy(SOURCE / "kernels" / "compiled" / f"{other}.py", tmp_path)
-    monkeypatch.setattr(compiling, "files", lambda package: tmp_path)
+@pytest.mark.parametrize("name", ["scalar.py", "losses/alpha.py", "weightings/entropy.py", "kernels/compiled/rows.py"])
+def test_every_source_changes_the_fingerprint(name: str, package: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiling, "files", lambda _: package)
     before = compiling.fingerprint.__wrapped__()
     assert before == compiling.fingerprint()
-    with (tmp_path / f"{name}.py").open("a") as file:
+    with (package / name).open("a") as file:
         file.write("\n")
     assert compiling.fingerprint.__wrapped__() != before
 

@@ -1,4 +1,4 @@
-"""Losses and weightings of the user's own: honoured with Numba as without it, by the reference, with one warning."""
+"""Losses and weightings of the user's own: honoured with Numba as without it, compiled if they bring scalar forms."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ import ewnmf
 from ewnmf import losses, models
 from ewnmf.kernels import select
 from ewnmf.kernels.compiled import fused
+from ewnmf.kernels.compiled.records import How
 from ewnmf.kernels.reference import Kernel
+from ewnmf.losses.euclidean import Squared
 from ewnmf.problem import Problem
+from ewnmf.scalar import Numbers, exp, expm1
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.base import Weighed, Weighting
 from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.fixed import Fixed
 from ewnmf.weightings.uniform import Uniform
 
-ignored = pytest.mark.filterwarnings("ignore:.* is not one of ewnmf's own:RuntimeWarning")
+ignored = pytest.mark.filterwarnings("ignore:.* brings no scalar form of its own:RuntimeWarning")
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
 
 
@@ -93,7 +96,7 @@ def _nothing_was_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_one_warning_for_each_class(options: dict[str, Any], name: str, X: np.ndarray) -> None:
     model = ewnmf.EWNMF(3, **options, **QUICK)
-    with pytest.warns(RuntimeWarning, match=rf"{name} is not one of ewnmf's own.*NumPy reference") as caught:
+    with pytest.warns(RuntimeWarning, match=rf"{name} brings no scalar form of its own.*NumPy reference") as caught:
         model.fit(X).transform(X)
     assert len(caught) == 1
     model.fit(X).transform(X)
@@ -172,8 +175,6 @@ def test_no_compiled_kernel_takes_them(X: np.ndarray) -> None:
             fused.FusedKernel(problem, rule, data.tiny)
     for weighting in (Uniform(), Fixed(), Entropy(0.1)):
         assert known.at(weighting).is_known
-    with pytest.raises(TypeError, match=r"loss=Nine\(\) has no compiled form"):
-        fused._compiled(Nine())
 
 
 class Unknown(NamedTuple):
@@ -186,18 +187,103 @@ class Unknown(NamedTuple):
 def test_no_compiled_dispatch_falls_through() -> None:
     from numba import errors, njit
 
-    from ewnmf.kernels.compiled import rows, sweeps
+    from ewnmf.kernels.compiled import formulas, rows
 
-    losses_of_row, pull_row, again = rows.losses_of_row, rows.pull_row, rows.pull_row_again
-    factor, penalised, weights_row = sweeps._factor, sweeps._penalised_factor, sweeps._weights_row
+    numbers = Numbers.of(np.float64, 1e-90, 354.0)
+
     calls = [
-        lambda loss, v: losses_of_row(loss, v, v, v, 0.0, 0.0, 0.0),
-        lambda loss, v: pull_row(loss, v, v, v, v, v, 0.0, 0.0, 0.0),
-        lambda loss, v: again(loss, v, v, v, v, v, 0.0, 0.0, 0.0),
-        lambda loss, v: factor(loss, 1.0, 1.0, 1.0),
-        lambda loss, v: penalised(loss, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0),
-        lambda loss, v: weights_row(loss, v, v),
+        lambda loss, v: rows.losses_of_row(loss, v, v, v),
+        lambda loss, v: rows.pull_row(loss, v, v, v, v, v),
+        lambda loss, v: rows.pull_row_again(loss, v, v, v, v, v),
+        lambda loss, v: formulas.factor(loss, 1.0, 1.0, 1.0),
+        lambda loss, v: formulas.penalised_factor(loss, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0),
+        lambda form, v: rows.weigh_row(How(Squared(numbers), form), v, v, None, 0, v, v),
     ]
     for call in calls:
-        with pytest.raises(errors.TypingError, match="no compiled form is known for Unknown"):
+        with pytest.raises(errors.TypingError, match="has no formula"):
             njit(call)(Unknown(0.5), np.ones(3))
+
+
+class TriplePower(NamedTuple):
+    """Scalar form of `Triple`."""
+
+    numbers: Numbers
+
+    @staticmethod
+    def divergence(c: Any, x: Any, y: Any) -> Any:
+        return 3 * (x - y) * (x - y)
+
+    @staticmethod
+    def neg(c: Any, x: Any, y: Any) -> Any:
+        return x
+
+    @staticmethod
+    def pos(c: Any, x: Any, y: Any) -> Any:
+        return y
+
+    @staticmethod
+    def factor(c: Any, num: Any, den: Any, cap: Any) -> Any:
+        return num / den if den > 0 else 1.0
+
+
+@dataclass(frozen=True)
+class Triple(Nine):
+    """``3 (x - y)^2`` with a scalar form."""
+
+    def divergence(self, x: Any, y: Any) -> Any:
+        return 3 * (x - y) ** 2
+
+    def scalar(self, numbers: Numbers) -> TriplePower:
+        return TriplePower(numbers)
+
+
+@dataclass(frozen=True)
+class Compiled(Welsch):
+    """`Welsch` with a scalar form."""
+
+    def scalar(self, dtype: Any) -> Any:
+        return WelschForm(np.dtype(dtype).type(self.g))
+
+
+class WelschForm(NamedTuple):
+    """Scalar form of `Compiled`."""
+
+    g: Any
+
+    @staticmethod
+    def value(c: Any, d: Any) -> Any:
+        return -c.g * expm1(-d / c.g)
+
+    @staticmethod
+    def slope(c: Any, d: Any) -> Any:
+        return exp(-d / c.g)
+
+
+@pytest.mark.filterwarnings("error:.*NumPy reference")
+@pytest.mark.parametrize("order", ["codes-first", "components-first"])
+@pytest.mark.parametrize("weights", [False, True])
+def test_own_parts_with_scalar_forms_are_compiled(order: str, weights: bool, X: np.ndarray) -> None:
+    options: dict[str, Any] = {"order": order, "rng": 0, "max_iter": 15}
+    if weights:
+        X[3, 4], options["sample_weight"] = np.nan, np.linspace(0.5, 2, 40)
+    if select._numba_works():
+        problem, data = Problem(Triple(), models.NMF(), Compiled(0.1)), Dense(np.nan_to_num(X).T)
+        assert type(select.kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)) is fused.FusedKernel
+    mine = ewnmf.factorize(X, 3, loss=Triple(), weighting=Compiled(0.1), **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = ewnmf.factorize(X, 3, weighting=Welsch(0.1 / 3), **options)
+    np.testing.assert_allclose(mine.history, 3 * theirs.history, rtol=1e-9)
+    np.testing.assert_allclose(mine.codes, theirs.codes, rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.skipif(not select._numba_works(), reason="nothing is compiled")
+def test_machine_code_of_own_forms_is_not_kept_on_disk() -> None:
+    from numba import typeof
+
+    from ewnmf.kernels.compiled.entry import _is_ours
+
+    numbers = Numbers.of(np.float64, 1e-90, 354.0)
+    ours = How(Squared(numbers), Entropy(0.1).scalar(np.float64))
+    assert _is_ours(typeof(ours))
+    assert not _is_ours(typeof(ours._replace(loss=TriplePower(numbers))))

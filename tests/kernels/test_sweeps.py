@@ -22,6 +22,7 @@ numba = pytest.importorskip("numba")
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), *(losses.Alpha(a) for a in (-1.0, 0.0, 0.02, 0.3, 2.0))]
+LOSSES += [losses.Beta(0.0), losses.Beta(2.5)]
 WEIGHTINGS = [
     weightings.Uniform(),
     weightings.Fixed(),

@@ -138,6 +138,7 @@ def run(
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
     data, start = points.data, start.holding(fixed)
+    problem = problem.sized(data.scale, data.X.dtype)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "

@@ -35,21 +35,21 @@ _warned: set[type] = set()
 
 
 def _warn_of_own(problem: Problem) -> None:
-    """One warning for every class that only the reference knows."""
+    """One warning for every class that only the reference can run."""
     for name, part in problem.foreign.items():
         if type(part) in _warned:
             continue
         _warned.add(type(part))
         warnings.warn(
-            f"{name}={part!r} is not one of ewnmf's own, so that ewnmf runs its NumPy reference, which is several "
-            "times slower than its compiled code.",
+            f"{name}={part!r} brings no scalar form of its own, so that ewnmf runs its NumPy reference, which is "
+            "several times slower than its compiled code.",
             RuntimeWarning,
             stacklevel=3,
         )
 
 
 def kernel_for(problem: Problem, rule: Rule, tiny: float) -> Kernel:
-    """The fastest kernel for a problem: compiled for losses and weightings of this package, else the reference."""
+    """The fastest kernel for a problem: compiled where loss and weighting have scalar forms, else the reference."""
     compiled = _numba_works() and problem.is_known
     if _numba_works():
         _warn_of_own(problem)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss, RankOne
 from ewnmf.losses.elementary import box_cox, capped_power, grown, inverse_box_cox, log_ratio, quotient
+from ewnmf.scalar import Numbers, exp, expm1, log_of_ratio
 
 __all__ = ["Alpha"]
 
@@ -21,6 +22,92 @@ the plain forms lose at most 1 / 0.05 units in the last place."""
 
 _UNFIT = 1e150
 """A rank-one sum from here on comes from an entry that is as good as 0 where the data is not: no fit at all."""
+
+
+class Power(NamedTuple):
+    """Scalar form of `Alpha` for ``alpha >= 1/2``, with ``a`` and ``1 - a`` in the precision of the data."""
+
+    numbers: Numbers
+    alpha: float
+    a: Any
+    t: Any
+
+    @staticmethod
+    def divergence(c: Power, x: Any, y: Any) -> Any:
+        """``(x / a) [(r - 1) - expm1(t ln r) / t]`` with ``r = y / x``."""
+        n = c.numbers
+        v = max(y, n.tiny)
+        r = log_of_ratio(v, max(x, n.small))
+        grown = r if c.t == n.zero else expm1(min(c.t * r, n.limit)) / c.t
+        value = max(((v - x) - x * grown) / c.a, n.zero)
+        return value if x > n.zero else v / c.a
+
+    @staticmethod
+    def neg(c: Power, x: Any, y: Any) -> Any:
+        """``(x / y)^a``."""
+        n = c.numbers
+        power = exp(min(c.a * log_of_ratio(max(x, n.small), max(y, n.tiny)), n.limit))
+        return power if x > n.zero else n.zero
+
+    @staticmethod
+    def factor(c: Power, num: Any, den: Any, cap: Any) -> Any:
+        """``(num / den)^(1/a)``."""
+        return min((num / den) ** (1.0 / c.alpha), cap) if den > 0 else 1.0
+
+    @staticmethod
+    def penalised_factor(c: Power, num: Any, den: Any, h: Any, linear: Any, ridge: Any, cap: Any) -> Any:
+        """`factor` with ``den + a linear``, at least a trace of ``num`` (`Alpha.with_slope`)."""
+        moved = den + c.alpha * linear
+        slope = moved if c.alpha >= 0 else max(moved, 1e-30 * num)
+        return min((num / slope) ** (1.0 / c.alpha), cap) if slope > 0 else 1.0
+
+
+class LowPower(Power):
+    """Scalar form of `Alpha` for ``alpha < 1/2``: the mirrored divergence."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def divergence(c: Power, x: Any, y: Any) -> Any:
+        """``(y / t) [(1 / r - 1) - expm1(-a ln r) / a]`` with ``r = y / x``."""
+        n = c.numbers
+        v = max(y, n.tiny)
+        r = log_of_ratio(max(x, n.small), v)
+        grown = r if c.a == n.zero else expm1(min(c.a * r, n.limit)) / c.a
+        value = max(((x - v) - v * grown) / c.t, n.zero)
+        return value if x > n.zero else v / c.a
+
+
+class NearZeroPower(LowPower):
+    """Scalar form of `Alpha` near 0, where ``neg`` is ``((x / y)^a - 1) / a``."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def neg(c: Power, x: Any, y: Any) -> Any:
+        """``((x / y)^a - 1) / a``, whose limit is ``ln(x / y)``."""
+        n = c.numbers
+        r = log_of_ratio(max(x, n.small), max(y, n.tiny))
+        grown = r if c.a == n.zero else expm1(min(c.a * r, n.limit)) / c.a
+        return grown if x > n.zero else -n.one / c.a
+
+    @staticmethod
+    def factor(c: Power, num: Any, den: Any, cap: Any) -> Any:
+        """``exp(log1p(a num / den) / a)``, whose limit is ``exp(num / den)``."""
+        value = num / den if den > 0 else num - num
+        if c.alpha != 0:
+            value = np.log1p(max(c.alpha * value, -1.0)) / c.alpha
+        return min(np.exp(value), cap)
+
+    @staticmethod
+    def penalised_factor(c: Power, num: Any, den: Any, h: Any, linear: Any, ridge: Any, cap: Any) -> Any:
+        """`factor` of ``num - linear`` and ``den + a linear``, at least a trace of the size of ``den``."""
+        moved = den + c.alpha * linear
+        slope = moved if c.alpha >= 0 else max(moved, 1e-30 * (den + c.alpha * num))
+        value = (num - linear) / slope if slope > 0 else num - num
+        if c.alpha != 0:
+            value = np.log1p(max(c.alpha * value, -1.0)) / c.alpha
+        return min(np.exp(value), cap)
 
 
 @dataclass(frozen=True)
@@ -47,6 +134,12 @@ class Alpha(Loss):
             raise TypeError(f"alpha={self.alpha!r} must be a real number.")
         if not math.isfinite(self.alpha):
             raise ValueError(f"alpha={self.alpha!r} must be a finite number.")
+
+    def scalar(self, numbers: Numbers) -> Any:
+        """`Power`, and below 1/2 its mirror."""
+        alpha, real = float(self.alpha), type(numbers.one)
+        form = NearZeroPower if abs(alpha) < _NEAR else LowPower if alpha < 0.5 else Power
+        return form(numbers, alpha, real(alpha), real(1.0 - alpha))
 
     @property
     def needs_positive(self) -> bool:

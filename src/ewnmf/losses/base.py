@@ -13,8 +13,12 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.elementary import quotient
+from ewnmf.scalar import Numbers
 
 __all__ = ["Loss", "RankOne"]
+
+
+_FORMULAS = frozenset({"divergence", "neg", "pos", "factor", "exponent"})
 
 
 class RankOne(NamedTuple):
@@ -33,7 +37,7 @@ class Loss:
 
     `divergence`, `neg` and `pos` take arrays ``x`` and ``y`` of one shape. A loss of one's own is a majorised one,
     and so descends, where ``d(x, y)`` is convex in ``y`` and `exponent` belongs to its auxiliary function (Eq. (3)).
-    The NumPy reference runs it, with one warning.
+    It is compiled if it brings a `scalar` form; else the NumPy reference runs it, with one warning.
     """
 
     name: ClassVar[str] = "custom"
@@ -46,6 +50,26 @@ class Loss:
     exponent: ClassVar[float] = 1.0
     silent_zeros: ClassVar[bool] = False
     """Whether ``d(0, 0) = 0`` and an attribute without any value drives its basis row to 0."""
+
+    quadratic: ClassVar[bool] = False
+    """Whether it is ``(x - y)^2``, so that least squares find the best factor."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Formulas of one's own are no squared errors, whatever the class that they are derived from."""
+        super().__init_subclass__(**options)
+        if "quadratic" not in vars(cls) and _FORMULAS & vars(cls).keys():
+            cls.quadratic = False
+
+    def scalar(self, numbers: Numbers) -> Any:
+        """The formulas for single numbers, which are compiled: a NamedTuple (see `ewnmf.scalar`), or None.
+
+        Its fields are `numbers` and what constants it needs; its static methods ``divergence(c, x, y)``,
+        ``neg(c, x, y)``, ``pos(c, x, y)`` and ``factor(c, num, den, cap)``. Without ``pos`` that is 1; where ``neg``
+        depends on the data alone it is ``neg_of_data(c, x)``, and the loss, being cheap, is computed twice rather than
+        kept. With ``penalised_factor(c, num, den, h, linear, ridge, cap)`` penalties are compiled, too. It belongs to
+        the class that defines it: one that is derived from that class brings its own.
+        """
+        return None
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``d(x, y) >= 0``."""

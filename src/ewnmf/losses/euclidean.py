@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss, RankOne
 from ewnmf.losses.elementary import quotient
+from ewnmf.scalar import Numbers, square
 
 __all__ = ["Euclidean"]
+
+
+class Squared(NamedTuple):
+    """Scalar form of `Euclidean`."""
+
+    numbers: Numbers
+
+    @staticmethod
+    def divergence(c: Squared, x: Any, y: Any) -> Any:
+        """``(x - y)^2``."""
+        return square(x - y)
+
+    @staticmethod
+    def neg_of_data(c: Squared, x: Any) -> Any:
+        """``x``."""
+        return x
+
+    @staticmethod
+    def pos(c: Squared, x: Any, y: Any) -> Any:
+        """``y``."""
+        return y
+
+    @staticmethod
+    def factor(c: Squared, num: Any, den: Any, cap: Any) -> Any:
+        """``num / den``."""
+        return num / den if den > 0 else 1.0
+
+    @staticmethod
+    def penalised_factor(c: Squared, num: Any, den: Any, h: Any, linear: Any, ridge: Any, cap: Any) -> Any:
+        """``num / (den + slope / 2)`` with the slope of the penalty at ``h``."""
+        den = den + (linear + ridge * h) / 2
+        return num / den if den > 0 else 1.0
 
 
 @dataclass(frozen=True)
@@ -23,6 +56,11 @@ class Euclidean(Loss):
     signed: ClassVar[bool] = True
     degree: ClassVar[float | None] = 2.0
     err_factor: ClassVar[float] = 1.0
+    quadratic: ClassVar[bool] = True
+
+    def scalar(self, numbers: Numbers) -> Any:
+        """`Squared`."""
+        return Squared(numbers)
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``(x - y)^2``."""

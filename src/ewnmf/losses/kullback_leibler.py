@@ -3,15 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss, RankOne
 from ewnmf.losses.elementary import log_ratio, quotient
+from ewnmf.scalar import Numbers, log_of_ratio
 
 __all__ = ["KullbackLeibler"]
+
+
+class Logarithmic(NamedTuple):
+    """Scalar form of `KullbackLeibler`."""
+
+    numbers: Numbers
+
+    @staticmethod
+    def divergence(c: Logarithmic, x: Any, y: Any) -> Any:
+        """``x ln(x / y) - x + y``."""
+        v = max(y, c.numbers.tiny)
+        return max((v - x) - x * log_of_ratio(v, max(x, c.numbers.small)), c.numbers.zero)
+
+    @staticmethod
+    def neg(c: Logarithmic, x: Any, y: Any) -> Any:
+        """``x / y``."""
+        return x / max(y, c.numbers.tiny)
+
+    @staticmethod
+    def factor(c: Logarithmic, num: Any, den: Any, cap: Any) -> Any:
+        """``num / den``."""
+        return num / den if den > 0 else 1.0
+
+    @staticmethod
+    def penalised_factor(c: Logarithmic, num: Any, den: Any, h: Any, linear: Any, ridge: Any, cap: Any) -> Any:
+        """``2 num / (slope + sqrt(slope^2 + 4 ridge h num))``, with ``slope = den + linear``."""
+        slope = den + linear
+        root = slope + np.hypot(slope, np.sqrt(4 * ridge * h) * np.sqrt(num))
+        known = 2 * num / root if root > 0 else 1.0
+        return known if root > 0 or not ridge * h > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -21,6 +52,10 @@ class KullbackLeibler(Loss):
     name: ClassVar[str] = "kullback-leibler"
     silent_zeros: ClassVar[bool] = True
     degree: ClassVar[float | None] = 1.0
+
+    def scalar(self, numbers: Numbers) -> Any:
+        """`Logarithmic`."""
+        return Logarithmic(numbers)
 
     def divergence(self, x: Array, y: Array) -> Array:
         """``x ln(x / y) - x + y``."""

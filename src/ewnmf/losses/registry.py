@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss
+from ewnmf.losses.beta import Beta
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.naming import unknown_name
 
 __all__ = ["LOSSES", "resolve"]
 
-LOSSES: dict[str, type[Loss]] = {cls.name: cls for cls in (Euclidean, KullbackLeibler, Alpha)}
+LOSSES: dict[str, type[Loss]] = {cls.name: cls for cls in (Euclidean, KullbackLeibler, Alpha, Beta)}
 """All that can be asked for by name."""
 
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.euclidean import Euclidean
 from ewnmf.models.base import Model
 from ewnmf.models.nmf import Multiplicative
 from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
@@ -27,7 +26,7 @@ class Convex(Model):
 
     def takes_negative(self, loss: Loss) -> bool:
         """With the Euclidean loss."""
-        return type(loss) is Euclidean
+        return loss.quadratic
 
     def refuses_hidden(self) -> str | None:
         """Components are made of whole points."""
@@ -42,7 +41,7 @@ class Convex(Model):
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules for the Euclidean loss without weights, weighted rules otherwise."""
-        plain = type(loss) is Euclidean and not weighting.weighted and not facts.priors
+        plain = loss.quadratic and not weighting.weighted and not facts.priors
         if not facts.signed:
             return (ConvexPlain if plain else ConvexNonnegative)(loss, facts)
         few = max(facts.n_points, facts.mass) <= facts.n_attributes

@@ -9,7 +9,6 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.euclidean import Euclidean
 from ewnmf.models.base import Model, check_strength, refusal
 from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.weightings.base import Weighting
@@ -67,7 +66,7 @@ class NMF(Model):
         """Multiplicative updates, in fewer products for squared errors without weights and penalties."""
         if self.penalised:
             return Penalised(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio)
-        plain = type(loss) is Euclidean and not weighting.weighted and not facts.priors
+        plain = loss.quadratic and not weighting.weighted and not facts.priors
         return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.euclidean import Euclidean
 from ewnmf.models.base import Model, check_strength, refusal
 from ewnmf.models.nmf import Multiplicative, in_double, in_range
 from ewnmf.models.rule import Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product, weighed
@@ -64,7 +63,7 @@ class Orthogonal(Model):
             why = "no step is known that never raises its penalised cost"
             raise refusal(loss, part, why, "'euclidean' or 'kullback-leibler', or method='hard'")
         if self.method in ("lagrange", "stiefel"):
-            if type(loss) is not Euclidean:
+            if not loss.quadratic:
                 why = "the method is derived for squared errors"
                 raise refusal(loss, part, why, "loss='euclidean', or method='hard'")
             if weighting.weighted:

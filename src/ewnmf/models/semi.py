@@ -9,7 +9,6 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.euclidean import Euclidean
 from ewnmf.models.base import Model, check_strength, refusal
 from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.weightings.base import Weighting
@@ -46,7 +45,7 @@ class Semi(Model):
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Euclidean only."""
-        if type(loss) is not Euclidean:
+        if not loss.quadratic:
             why = "W H may be negative there, where this loss is not defined"
             raise refusal(loss, "model='semi-nmf'", why, "loss='euclidean', or model='nmf' on nonnegative data")
 

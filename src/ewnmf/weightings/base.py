@@ -29,7 +29,8 @@ class Weighting:
     """Base of the weightings: constant weights ``A = s * P``, with ``J* = E = sum A * D``.
 
     Derive from it (as a frozen dataclass) to bring your own: with `evaluate` where the weights depend on the losses,
-    with `constant` where they do not. The NumPy reference runs it, with one warning.
+    with `constant` where they do not. It is compiled if it brings a `scalar` form; else the NumPy reference runs it,
+    with one warning.
     """
 
     name: ClassVar[str] = "custom"
@@ -64,10 +65,23 @@ class Weighting:
         changes: dict[str, Any] = {"gamma": gamma}
         return replace(self, **changes)
 
+    def sized(self, loss: float, dtype: Any) -> Weighting:
+        """The weighting for data of `dtype` whose largest value costs `loss` against 0; itself where that is alike."""
+        return self
+
     @property
     def adaptive(self) -> bool:
         """Whether the weights depend on the losses."""
         return type(self).evaluate is not Weighting.evaluate
+
+    def scalar(self, dtype: Any) -> Any:
+        """The formulas for single losses, which are compiled: a NamedTuple (see `ewnmf.scalar`).
+
+        Its fields are the constants; its static methods ``value(c, d)``, the concave function of a loss, which is 0 at
+        0, and ``slope(c, d)``, its derivative, which is the weight. None where the weights do not depend on the losses.
+        It belongs to the class that defines it: one that is derived from that class brings its own.
+        """
+        return None
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """The weights before any loss is known (M x N): ``s * P``."""

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array, Float64
+from ewnmf.scalar import exp, expm1
 from ewnmf.weightings.base import Weighed, Weighting, column_sums
 
 __all__ = ["Entropy", "even_below", "held"]
 
 _ENDLESS = 1e300
 """Beyond this gamma counts as infinite: all weights are equal, and ``J*`` would overflow."""
+
+
+class Softmax(NamedTuple):
+    """Scalar form of `Entropy`: the weights of a point are shares of what all its attributes have together."""
+
+    gamma: float
+    held: float
+    """Gamma within the numbers of the data's type."""
+    over_gamma: Any
+    least: Any
+    """Weights below this are 0."""
+    zero: Any
+    nearly: float
+    """The mean weight from which `shortfall` is summed."""
+    even_below: float
+
+    @staticmethod
+    def share(c: Softmax, d: Any, lowest: Any) -> Any:
+        """``exp(-(d - lowest) / gamma)``, Eq. (18) before the division by the sum."""
+        e = exp((lowest - d) * c.over_gamma)
+        return e if e >= c.least else c.zero
+
+    @staticmethod
+    def shortfall(c: Softmax, d: Any, lowest: Any) -> Any:
+        """`share` less 1, with all its digits where that is little."""
+        return expm1((lowest - d) * c.over_gamma)
 
 
 @dataclass(frozen=True)
@@ -49,6 +76,14 @@ class Entropy(Weighting):
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
         return self.gamma <= _ENDLESS or type(self).evaluate is not Entropy.evaluate
+
+    def scalar(self, dtype: Any) -> Any:
+        """`Softmax`, but for the limits of gamma."""
+        if not 0 < self.gamma <= _ENDLESS:
+            return None
+        gamma, real = held(float(self.gamma), dtype), np.dtype(dtype).type
+        nearly, least = 0.9 if dtype == np.float32 else 0.99, _flush_below(dtype)
+        return Softmax(float(self.gamma), gamma, real(1.0 / gamma), real(least), real(0), nearly, even_below(dtype))
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """Uniform weights ``s * P / sum P``."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ewnmf.weightings.base import Weighting
 
@@ -17,6 +17,10 @@ class Fixed(Weighting):
     name: ClassVar[str] = "fixed"
     meaning: ClassVar[str] = "the weights given to `fit`."
     takes_weights: ClassVar[bool] = True
+
+    def scalar(self, dtype: Any) -> Any:
+        """None: the weights do not depend on losses."""
+        return None
 
     def times(self, factor: float) -> Fixed:
         """The same."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
@@ -19,6 +19,10 @@ class Uniform(Weighting):
     name: ClassVar[str] = "none"
     meaning: ClassVar[str] = "all entries alike."
     weighted: ClassVar[bool] = False
+
+    def scalar(self, dtype: Any) -> Any:
+        """None: the weights do not depend on losses."""
+        return None
 
     def times(self, factor: float) -> Uniform:
         """The same."""

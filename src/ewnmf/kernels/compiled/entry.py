@@ -22,19 +22,37 @@ import llvmlite
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 
-__all__ = ["SOURCES", "entry", "fingerprint", "interrupts_wait"]
+__all__ = ["ROOMS", "entry", "fingerprint", "interrupts_wait", "sources"]
 
-SOURCES = ("blas", "entry", "passes", "rows", "sweeps", "vector_math")
-"""The modules of this room whose code an entry point may hold. A test compares them with what imports Numba."""
+ROOMS = ("kernels.compiled", "losses", "weightings")
+"""The rooms whose code an entry point may hold, besides `ewnmf.scalar`: its own, and those of the scalar forms."""
+
+
+def sources() -> list[Any]:
+    """The files of these, in order."""
+    package = files("ewnmf")
+    found = [package / "scalar.py"]
+    for room in ROOMS:
+        parts = package.joinpath(*room.split(".")).iterdir()
+        found += sorted((part for part in parts if part.name.endswith(".py")), key=lambda part: part.name)
+    return found
 
 
 @cache
 def fingerprint() -> str:
     """What machine code depends on, besides the processor: the sources, and the versions of what compiles them."""
     content = hashlib.blake2b(f"{numba.__version__} {llvmlite.__version__}".encode(), digest_size=8)
-    for name in SOURCES:
-        content.update(hashlib.blake2b(files("ewnmf.kernels.compiled").joinpath(f"{name}.py").read_bytes()).digest())
+    for source in sources():
+        content.update(hashlib.blake2b(source.read_bytes()).digest())
     return content.hexdigest()
+
+
+def _is_ours(kind: Any) -> bool:
+    """Whether the scalar forms in a Numba type are of this package: the sources of others are not known."""
+    form = getattr(kind, "instance_class", None)
+    if form is not None and not form.__module__.startswith("ewnmf."):
+        return False
+    return all(map(_is_ours, kind)) if isinstance(kind, numba.types.BaseTuple) else True
 
 
 class _Files(CompileResultCacheImpl):  # type: ignore[misc, unused-ignore]
@@ -49,17 +67,26 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
 
     _impl_class = _Files
 
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        return super().load_overload(sig, target_context) if all(map(_is_ours, sig)) else None
+
     def save_overload(self, sig: Any, data: Any) -> None:
+        if not all(map(_is_ours, data.signature.args)):
+            return
         with suppress(OSError):
             super().save_overload(sig, data)
             _remove_stale(self.cache_path)
+
+
+_ENTRIES = ("blas", "entry", "passes", "rows", "sweeps", "vector_math")
+"""The modules that have, or once had, entry points."""
 
 
 @cache
 def _remove_stale(folder: str) -> None:
     """Remove what earlier sources have left for this Python; a process that still uses it compiles again."""
     python = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"
-    ours = re.compile(rf"({'|'.join(SOURCES)})\.[\w.]+-\w+\.{python}(-[0-9a-f]+)?(\.\d+)?\.nb[ic]")
+    ours = re.compile(rf"({'|'.join(_ENTRIES)})\.[\w.]+-\w+\.{python}(-[0-9a-f]+)?(\.\d+)?\.nb[ic]")
     for path in Path(folder).iterdir():
         found = ours.fullmatch(path.name)
         if found and found[2] != f"-{fingerprint()}":

@@ -1,4 +1,4 @@
-"""``exp``, ``expm1`` and the log of a ratio that the compiler can vectorise, in double and single precision.
+"""The functions of `ewnmf.scalar` as the compiler can vectorise them, in double and single precision.
 
 ``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r|`` up to
 ``ln(2) / 2``. ``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of
@@ -15,12 +15,14 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-__all__ = ["SAFE", "bits", "exp", "expm1", "log_ratio", "number"]
+from ewnmf.scalar import exp, expm1, log1p, log_of_ratio, square
+
+__all__ = ["SAFE", "bits", "number"]
 
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
 
-_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy"}
+_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy", "forceinline": True}
 
 _KINDS = {
     types.float64: ir.DoubleType(),
@@ -64,7 +66,7 @@ _ROOT_HALF_BITS_S, _ROUND_BITS_S = (_s(v).view(np.int32) for v in (math.sqrt(0.5
 _LN2, _LN2_S = math.log(2), _s(math.log(2))
 
 
-@njit(fastmath=SAFE, error_model="numpy", inline="always")
+@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
 def _parts64(x: float) -> tuple[float, float]:
     """``2^n`` and ``e^r - 1``; after adding 1.5 * 2^52 the last bits of a number are its nearest integer."""
     shifted = x * _LOG2E + _ROUND
@@ -86,7 +88,7 @@ def _parts64(x: float) -> tuple[float, float]:
     return _float64_of((_int64_of(shifted) + np.int64(1023)) << np.int64(52)), p * r
 
 
-@njit(fastmath=SAFE, error_model="numpy", inline="always")
+@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
 def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     shifted = x * _LOG2E_S + _ROUND_S
     n = shifted - _ROUND_S
@@ -101,12 +103,7 @@ def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     return _float32_of(np.int32((_int32_of(shifted) + np.int32(127)) << np.int32(23))), p * r
 
 
-def exp(x: Any) -> Any:
-    """``e^x``."""
-    raise NotImplementedError
-
-
-@overload(exp, inline="always", jit_options=_OPTIONS)
+@overload(exp, jit_options=_OPTIONS)
 def _exp(x: Any) -> Any:
     if x == types.float32:
 
@@ -123,12 +120,7 @@ def _exp(x: Any) -> Any:
     return double
 
 
-def expm1(x: Any) -> Any:
-    """``e^x - 1``, with all its digits near 0."""
-    raise NotImplementedError
-
-
-@overload(expm1, inline="always", jit_options=_OPTIONS)
+@overload(expm1, jit_options=_OPTIONS)
 def _expm1(x: Any) -> Any:
     if x == types.float32:
 
@@ -145,53 +137,64 @@ def _expm1(x: Any) -> Any:
     return double
 
 
-def log_ratio(y: Any, x: Any) -> Any:
-    """``ln(y / x)``, with the digits of ``y - x`` where the two are close."""
-    raise NotImplementedError
+@njit(**_OPTIONS)
+def _log64(ratio, above, total):
+    """The logarithm of `ratio`; where that is close to 1, from its distance to 1 and its sum with 1."""
+    bits = _int64_of(ratio)
+    exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
+    m = _float64_of(bits - (exponent << np.int64(52)))
+    e = _float64_of(exponent + _ROUND_BITS) - _ROUND
+    close = exponent == np.int64(0)
+    s = (above if close else m - 1.0) / (total if close else m + 1.0)
+    z = s * s
+    p = _L10
+    p = p * z + _L9
+    p = p * z + _L8
+    p = p * z + _L7
+    p = p * z + _L6
+    p = p * z + _L5
+    p = p * z + _L4
+    p = p * z + _L3
+    p = p * z + _L2
+    p = p * z + _L1
+    return e * _LN2 + (s * (z * p) + 2.0 * s)
 
 
-@overload(log_ratio, inline="always", jit_options=_OPTIONS)
-def _log_ratio(y: Any, x: Any) -> Any:
+@njit(**_OPTIONS)
+def _log32(ratio, above, total):
+    bits = _int32_of(ratio)
+    exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
+    m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
+    e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
+    close = exponent == np.int32(0)
+    s = (above if close else m - _ONE_S) / (total if close else m + _ONE_S)
+    z = s * s
+    p = _M4
+    p = p * z + _M3
+    p = p * z + _M2
+    p = p * z + _M1
+    p = p * z + _M0
+    return e * _LN2_S + s * p
+
+
+@overload(log_of_ratio, jit_options=_OPTIONS)
+def _log_of_ratio(y, x):
     if y == types.float32:
+        return lambda y, x: _log32(y / x, y - x, y + x)
+    return lambda y, x: _log64(y / x, y - x, y + x)
 
-        def single(y: Any, x: Any) -> Any:
-            bits = _int32_of(y / x)
-            exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
-            m = _float32_of(np.int32(bits - (exponent << np.int32(23))))
-            e = _float32_of(np.int32(exponent + _ROUND_BITS_S)) - _ROUND_S
-            close = exponent == np.int32(0)
-            s = (y - x if close else m - _ONE_S) / (y + x if close else m + _ONE_S)
-            z = s * s
-            p = _M4
-            p = p * z + _M3
-            p = p * z + _M2
-            p = p * z + _M1
-            p = p * z + _M0
-            return e * _LN2_S + s * p
 
-        return single
+@overload(log1p, jit_options=_OPTIONS)
+def _log1p(x):
+    if x == types.float32:
+        return lambda x: _log32(_ONE_S + x, x, (_ONE_S + _ONE_S) + x)
+    return lambda x: _log64(1.0 + x, x, 2.0 + x)
 
-    def double(y: Any, x: Any) -> Any:
-        bits = _int64_of(y / x)
-        exponent = (bits - _ROOT_HALF_BITS) >> np.int64(52)
-        m = _float64_of(bits - (exponent << np.int64(52)))
-        e = _float64_of(exponent + _ROUND_BITS) - _ROUND
-        close = exponent == np.int64(0)
-        s = (y - x if close else m - 1.0) / (y + x if close else m + 1.0)
-        z = s * s
-        p = _L10
-        p = p * z + _L9
-        p = p * z + _L8
-        p = p * z + _L7
-        p = p * z + _L6
-        p = p * z + _L5
-        p = p * z + _L4
-        p = p * z + _L3
-        p = p * z + _L2
-        p = p * z + _L1
-        return e * _LN2 + (s * (z * p) + 2.0 * s)
 
-    return double
+@overload(square, jit_options={**_OPTIONS, "fastmath": {"nnan", "nsz"}})
+def _square(x):
+    """Rounded: fused with what follows, the least of them would differ from itself."""
+    return lambda x: x * x
 
 
 def bits(x: Any) -> Any:
@@ -199,7 +202,7 @@ def bits(x: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(bits, inline="always", jit_options=_OPTIONS)
+@overload(bits, jit_options=_OPTIONS)
 def _bits(x):
     return (lambda x: _int32_of(x)) if x == types.float32 else (lambda x: _int64_of(x))
 
@@ -209,6 +212,6 @@ def number(order: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(number, inline="always", jit_options=_OPTIONS)
+@overload(number, jit_options=_OPTIONS)
 def _number(order):
     return (lambda order: _float32_of(order)) if order == types.int32 else (lambda order: _float64_of(order))

@@ -1,0 +1,84 @@
+"""What compiled code is handed, by name."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ewnmf._types import Array, Float64
+
+__all__ = ["Before", "Bounds", "Given", "How", "Left", "PenalisedBounds", "Room", "Work"]
+
+
+class Given(NamedTuple):
+    """A block, rows as points. ``P`` may be None, an empty ``s`` stands for ones; `constant` are its weights.
+
+    Weights that depend on the losses leave `constant` empty.
+    """
+
+    X: Array
+    P: Array | None
+    s: Array
+    silent: int
+    constant: Array
+
+
+class How(NamedTuple):
+    """The scalar forms of a loss and of a weighting; the latter is not asked where weights are constant."""
+
+    loss: Any
+    weighting: Any
+
+
+class Before(NamedTuple):
+    """What the weights before the basis moved came from."""
+
+    given: Given
+    how: How
+    Wt: Array
+
+
+class Bounds(NamedTuple):
+    """The least code and the largest factor of a step."""
+
+    floor: float
+    cap: float
+
+
+class PenalisedBounds(NamedTuple):
+    """The same with the penalty on the codes."""
+
+    floor: float
+    cap: float
+    linear: float
+    ridge: float
+
+
+class Work(NamedTuple):
+    """What a sweep starts from: the product's address, codes (b x K), ``W'`` (K x M) and the bounds of a step."""
+
+    gemm: int
+    codes: Array
+    Wt: Array
+    bounds: Bounds | PenalisedBounds
+
+
+class Room(NamedTuple):
+    """Buffers for a group of points: weights, ``Y``, pulls side by side, their products, codes, two rows, factors."""
+
+    A: Array
+    Y: Array
+    NP: Array
+    O: Array
+    scaled: Array
+    rows: Array
+    factors: Array
+
+
+class Left(NamedTuple):
+    """Where a sweep leaves its answers: new codes, sums, and every point's ``J*``, ``E`` and loss."""
+
+    new: Array
+    S: Array
+    J: Float64
+    E: Float64
+    L: Float64
