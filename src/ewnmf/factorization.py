@@ -14,9 +14,9 @@ from ewnmf._types import Array
 from ewnmf.choosing.gamma import GammaPath, choose_gamma
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import SOLVERS, Job, Settings, restarts
+from ewnmf.fitting.pipeline import Job, restarts
 from ewnmf.fitting.points import Points, read_points, spread
-from ewnmf.fitting.request import check_gamma
+from ewnmf.fitting.request import Settings, check_gamma
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.losses.base import Loss
@@ -28,6 +28,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
 from ewnmf.solvers.orders import ORDERS
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS
 

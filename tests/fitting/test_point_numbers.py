@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from ewnmf.fitting import init
-from ewnmf.fitting.init import point_numbers
+from ewnmf.fitting import starts
+from ewnmf.fitting.starts import point_numbers
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(300, 17)) * (RNG.random((300, 17)) < 0.5)
@@ -56,7 +56,7 @@ class TestWhatTheyDependOn:
     def test_blocks(self, monkeypatch: pytest.MonkeyPatch, prior: Any) -> None:
         whole = _numbers(X, prior)
         for entries in (1, 100):
-            monkeypatch.setattr(init, "_BLOCK_ENTRIES", entries)
+            monkeypatch.setattr(starts, "_BLOCK_ENTRIES", entries)
             np.testing.assert_array_equal(_numbers(X, prior), whole)
             np.testing.assert_array_equal(_numbers(sparse.csr_array(X), prior), whole)
 

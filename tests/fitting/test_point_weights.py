@@ -211,7 +211,7 @@ def test_starts_of_sparse_single_and_repeated_points_agree(X: np.ndarray) -> Non
 
 
 def test_start_codes_are_uniform_and_differ_between_points() -> None:
-    from ewnmf.fitting.init import point_numbers
+    from ewnmf.fitting.starts import point_numbers
 
     numbers = point_numbers(np.random.default_rng(0).random((4000, 3)), None, 2, b"key")
     assert len(np.unique(numbers)) == 8000

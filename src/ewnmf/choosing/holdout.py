@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.fitting.init import point_numbers
 from ewnmf.fitting.points import Points
+from ewnmf.fitting.starts import point_numbers
 from ewnmf.losses.base import Loss
 
 __all__ = ["MOST", "SHARE", "TRIM", "held_out_losses", "hold_out", "losses_at", "sampled", "trimmed_mean"]

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
+from ewnmf import losses, weightings
 from ewnmf._types import Array
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
@@ -21,11 +22,10 @@ from ewnmf.estimators.fitted import FLOATS, Encoder
 from ewnmf.estimators.progress import Progress
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.init import INITS
-from ewnmf.fitting.pipeline import Job, Settings, restarts
+from ewnmf.fitting.pipeline import Job, restarts
 from ewnmf.fitting.points import Points, read_points
-from ewnmf.fitting.request import GammaRequest, check_gamma
-from ewnmf.fitting.starts import Starts, start_by_point
+from ewnmf.fitting.request import GammaRequest, Settings, check_gamma
+from ewnmf.fitting.starts import INITS, Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Model
@@ -85,8 +85,9 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
 
     def _problem(self) -> tuple[Problem, GammaRequest]:
         """The problem of the parameters, and what is asked of gamma."""
-        request = check_gamma(self.gamma, self.weighting)
-        return Problem.of(self.loss, self._model(), self.weighting, alpha=self.alpha, gamma=request.value), request
+        request, model = check_gamma(self.gamma, self.weighting), self._model()
+        loss, weighting = losses.resolve(self.loss, self.alpha), weightings.resolve(self.weighting, request.value)
+        return Problem(loss, model, weighting), request
 
     def _settings(self) -> Settings:
         progress = [Progress(label=type(self).__name__)] if self.verbose else []

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ewnmf.fitting.init import INITS
-from ewnmf.fitting.pipeline import SOLVERS
+from ewnmf.fitting.starts import INITS
 from ewnmf.losses.registry import LOSSES
 from ewnmf.naming import listed
 from ewnmf.solvers.orders import ORDERS
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.weightings.registry import WEIGHTINGS
 
 __all__ = ["ATTRIBUTES", "CUSTOM", "SECTIONS", "Parameter", "described", "section"]

@@ -6,47 +6,26 @@ start and keeps the best, `run` is one of them, and `Job.back` translates what c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.fitting import checks
 from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.points import Points, spread
-from ewnmf.fitting.request import GammaRequest
+from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.nmf import NMF
 from ewnmf.models.rule import Factors
-from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
-from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["SOLVERS", "Choose", "Job", "Settings", "restarts", "run"]
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a run goes, once problem, data and start are known."""
-
-    order: str = "components-first"
-    solver: str = "mu"
-    max_iter: int = 300
-    tol: float = 0.0
-    n_jobs: int | None = None
-    callbacks: Sequence[Callback] = ()
-
-    def __post_init__(self) -> None:
-        if self.solver not in SOLVERS:
-            raise unknown_name("solver", self.solver, SOLVERS)
-        checks.check_count("max_iter", self.max_iter)
-        checks.check_tol(self.tol)
+__all__ = ["Choose", "Job", "restarts", "run"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,24 @@
-"""What may be asked of gamma."""
+"""What is asked for beside a problem and its data: a gamma, and how runs go."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from ewnmf.fitting import checks
+from ewnmf.naming import unknown_name
+from ewnmf.solvers.loop import Callback
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
-__all__ = ["RELATIVE", "GammaRequest", "check_gamma", "check_grid"]
+__all__ = ["RELATIVE", "GammaRequest", "Settings", "check_gamma", "check_grid"]
 
 RELATIVE = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
 """The gammas that are tried, in units of the mean loss of plain NMF. Above them weights hardly differ from equal ones,
@@ -106,3 +111,21 @@ def check_grid(relative: Any, gammas: Any) -> GammaRequest:
     return (
         GammaRequest(rule="auto", gammas=ordered) if name == "gammas" else GammaRequest(rule="auto", relative=ordered)
     )
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run goes, once problem, data and start are known."""
+
+    order: str = "components-first"
+    solver: str = "mu"
+    max_iter: int = 300
+    tol: float = 0.0
+    n_jobs: int | None = None
+    callbacks: Sequence[Callback] = ()
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
+        checks.check_count("max_iter", self.max_iter)
+        checks.check_tol(self.tol)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ewnmf._types import Array
 from ewnmf.fitting import checks
-from ewnmf.fitting.init import INITS, nndsvd, point_numbers, uniform
+from ewnmf.fitting.nndsvd import nndsvd
 from ewnmf.fitting.points import Points
 from ewnmf.models.rule import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.storage.matrix import by_form, row_blocks
 
-__all__ = ["Starts", "draw_start", "start_by_point"]
+__all__ = ["INITS", "Starts", "draw_start", "point_numbers", "start_by_point", "uniform"]
+
+
+Bits = NDArray[np.uint64]
+
+INITS = ("random", "nndsvd", "nndsvda", "nndsvdar")
+
+_GOLDEN = 0.3819660112501051
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK_ENTRIES = 1 << 15
 
 
 @dataclass(frozen=True)
@@ -122,3 +134,78 @@ def start_by_point(
     if points.s is not None:
         combinations = combinations * points.s[:, None]
     return Factors((), codes.T, np.ascontiguousarray(combinations, dtype=X.dtype))
+
+
+def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Array:
+    """Uniform on [0.1, 1.1], as in the paper."""
+    return (rng.random(shape) + 0.1).astype(dtype, copy=False)
+
+
+def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np.float64]:
+    """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
+
+    Equal points get equal numbers, wherever they stand and however they are stored, and in whatever unit: they are made
+    of the values as shares of the point's largest one, to six digits. Every share but zero gives two numbers of 64
+    bits, mixed of it and of its attribute; their sums over the attributes are the state that `count` are drawn from.
+    """
+    seeds = np.frombuffer(hashlib.blake2b(key, digest_size=32).digest(), "<u8").astype(np.uint64)
+    columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
+    steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
+    numbers = np.empty((X.shape[0], count))
+    for rows in row_blocks(X, _BLOCK_ENTRIES, count):
+        hidden = None if P is None else ~(P[rows] > 0)
+        sums = by_form(X, whole=_sums, stored=_sums_of_stored)(X[rows], hidden, columns, seeds[1])
+        first, second = (_mix(lane + seed) for lane, seed in zip(sums, seeds[2:], strict=True))
+        stream = _mix(first[:, None] + steps) ^ second[:, None]
+        np.multiply(stream >> np.uint64(11), 2.0**-53, out=numbers[rows])
+    return numbers
+
+
+def _mix(bits: Bits) -> Bits:
+    """SplitMix64's finaliser, in place: every bit of the answer depends on every bit given."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, None)):
+        bits ^= bits >> np.uint64(shift)
+        if factor is not None:
+            bits *= np.uint64(factor)
+    return bits
+
+
+def _sums(X: Array, hidden: Array | None, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """The sums of the mixed shares of every point."""
+    values = X.astype(np.float64)
+    if hidden is not None:
+        values[hidden] = 0
+    largest = np.maximum(values.max(axis=1), -values.min(axis=1))
+    first, second = _lanes(values, np.where(largest > 0, largest, 1)[:, None], columns, seed)
+    return first.sum(axis=1), second.sum(axis=1)
+
+
+def _sums_of_stored(X: Any, hidden: Array | None, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """The same of sparse points, by the stored entries alone."""
+    values, lengths = X.data.astype(np.float64), np.diff(X.indptr)
+    if hidden is not None:
+        values[hidden[np.repeat(np.arange(X.shape[0]), lengths), X.indices]] = 0
+    filled = lengths > 0
+    starts = X.indptr[:-1][filled]
+    largest = np.maximum.reduceat(np.abs(values), starts) if starts.size else values
+    lanes = _lanes(values, np.repeat(np.where(largest > 0, largest, 1), lengths[filled]), columns[X.indices], seed)
+    sums = np.zeros((2, X.shape[0]), dtype=np.uint64)
+    for total, lane in zip(sums, lanes, strict=True):
+        if starts.size:
+            total[filled] = np.add.reduceat(lane, starts)
+    return sums[0], sums[1]
+
+
+def _lanes(values: Array, largest: Array, columns: Bits, seed: Any) -> tuple[Bits, Bits]:
+    """Two mixed numbers for every value and its attribute, 0 where its share is."""
+    values /= largest
+    values *= 2**20
+    # No quotient of whole numbers lies on the border between two steps.
+    values += _GOLDEN
+    shares = np.floor(values, out=values).astype(np.int64).view(np.uint64)
+    counts = shares != 0
+    first = _mix(shares * _STEP + columns)
+    first *= counts
+    second = _mix(first + seed)
+    second *= counts
+    return first, second
