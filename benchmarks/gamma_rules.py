@@ -81,7 +81,7 @@ class Fits(_Trials):
         return self.kept[gamma]
 
     def self_tuned(self) -> Solution:
-        """The fit that settles gamma on its way."""
+        """The fit that tunes gamma on its way."""
         return self.job.run(self.start, tune=True)
 
 

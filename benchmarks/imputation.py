@@ -30,7 +30,7 @@ NEIGHBOURS = (3, 5, 10, 20)
 
 
 class Filler(NamedTuple):
-    """A way to fill gaps, by what is told of it."""
+    """A way to fill gaps, by its description."""
 
     words: str
     fill: Fill

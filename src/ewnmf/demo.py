@@ -230,8 +230,8 @@ def digits_verdict(gaps: dict[str, Gaps]) -> list[str]:
             mean, low, high = gap[key]["mean"], gap[key]["low"], gap[key]["high"]
             group = "No clear difference" if low <= 0 <= high else "Better" if mean * sign > 0 else "Worse"
             groups[group].append(f"{label} ({mean:+.3f}; {low:+.3f} to {high:+.3f})")
-        told = " ".join(f"{group}: {', '.join(labels)}." for group, labels in groups.items() if labels)
-        sentences.append(f"{method} against NMF. {told}")
+        summary = " ".join(f"{group}: {', '.join(labels)}." for group, labels in groups.items() if labels)
+        sentences.append(f"{method} against NMF. {summary}")
     winners = [method for method, gap in gaps.items() if gap["accuracy"]["low"] > 0]
     who = (
         f"these cluster clearly better than NMF: {', '.join(winners)}"

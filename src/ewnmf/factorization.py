@@ -49,7 +49,7 @@ class Factorization:
     objective : float
         ``J*`` of these factors: the last entry of `history`.
     history : ndarray
-        ``J*`` after every iteration (after gamma was settled, where it was tuned).
+        ``J*`` after every iteration (from the end of its tuning on, where gamma was tuned).
     excess : float
         ``E``, the objective above its bound, by which runs are compared.
     loss : float
@@ -157,8 +157,8 @@ def factorize(
         How entries are weighted.
     gamma : float, "auto", "self-tuned" or a text like "4x"
         Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
-        (docs/choosing-gamma.md), ``"self-tuned"`` settles 8 times the mean loss during the first half of the run, and
-        ``"4x"`` is 4 times the mean loss of plain NMF.
+        (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss during the first half of the run,
+        and ``"4x"`` is 4 times the mean loss of plain NMF.
     codes, components, combinations : array-like, optional
         Starts of shape (n, K), (K, m) and, for Convex-NMF in place of components, (n, K); drawn uniformly from
         [0.1, 1.1] where not given.

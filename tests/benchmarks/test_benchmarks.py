@@ -239,8 +239,8 @@ def test_imputation_chooses_on_observed_entries_and_is_judged_on_hidden_ones() -
     hidden = np.random.default_rng(0).random(X.shape) < 0.3
     mean = np.broadcast_to(np.nanmean(np.where(hidden, np.nan, X), axis=0), X.shape)
     assert answer["mean"].error == pytest.approx(np.sqrt(np.mean((mean - X)[hidden] ** 2)))
-    told = imputation.lines("X", X, 1, fillers, (0.3, 0.4))
-    assert told[0] == "| X | chosen | 0.0000 (right) | 0.0000 (right) |"
+    output = imputation.lines("X", X, 1, fillers, (0.3, 0.4))
+    assert output[0] == "| X | chosen | 0.0000 (right) | 0.0000 (right) |"
 
 
 def test_every_filler_fills() -> None:

@@ -16,7 +16,7 @@ from ewnmf.choosing.gamma import _Neighbours, _walk
 from ewnmf.choosing.neighbours import unlikeness
 from ewnmf.fitting.request import RELATIVE, GammaRequest
 
-WISH = GammaRequest(rule="auto")
+REQUEST = GammaRequest(rule="auto")
 TRIED = {"NMF": 0.4, "16x": 0.45, "8x": 0.5, "4x": 0.4, "2x": 0.3, "1x": 0.2, "0.5x": 0.1}
 
 
@@ -58,7 +58,7 @@ def test_the_built_rule_decides_as_in_the_library(fits: Fits, scale: float) -> N
     assert expected is not None
     assert expected.rule == "neighbourhoods"
     judge = rules(fits, scale, hide=False)["smooth groups (`auto`)"]
-    path, _ = _walk(judge, fits.at(math.inf), scale, WISH)
+    path, _ = _walk(judge, fits.at(math.inf), scale, REQUEST)
     assert path.chosen == expected.chosen > 0
     np.testing.assert_array_equal(path.scores, expected.scores)
 
@@ -108,7 +108,7 @@ def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: f
 def test_a_rise_leaves_plain_nmf_only_for_enough(fits: Fits, scale: float, least: float, chosen: int) -> None:
     scores = dict(zip([math.inf, *RELATIVE], [0.2, 0.25, 0.3, 0.1, 0.3, 0.0, 0.0], strict=True))
     known = {id(fits.at(times * scale)): score for times, score in scores.items()}
-    path, _ = _walk(Rise(fits, lambda fit: known[id(fit)], least), fits.at(math.inf), scale, WISH)
+    path, _ = _walk(Rise(fits, lambda fit: known[id(fit)], least), fits.at(math.inf), scale, REQUEST)
     assert path.chosen == chosen
 
 
@@ -138,12 +138,12 @@ def test_a_table_tells_the_gain_kept_and_the_worst_loss() -> None:
 def test_the_command_prints_a_table_for_each_kind_of_codes(
     data: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    told = {**{word: Accuracy(share, share) for word, share in TRIED.items()}, "rule": Accuracy(0.45, 0.35)}
+    output = {**{word: Accuracy(share, share) for word, share in TRIED.items()}, "rule": Accuracy(0.45, 0.35)}
     asked = []
 
     def known(X: Any, target: Any, seed: int, *, hide: bool) -> dict[str, Accuracy]:
         asked.append((X.shape, seed, hide))
-        return told
+        return output
 
     monkeypatch.setattr(gamma_rules, "contest", known)
     gamma_rules.main(["--seeds", "2", "--first", "4", "--sets", "digits", "digits-occluded", "--hidden", "digits"])

@@ -237,6 +237,14 @@ class TestAuto:
         assert path.rule == "hidden entries"
         assert (path.scores < 0).all()
 
+    def test_entries_of_sparse_data_are_hidden_alike(self, X: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+        dense, thin = (ewnmf.EWNMF(1, **QUICK).fit(data).gamma_path_ for data in (X, sparse.csr_array(X)))
+        assert thin.rule == "hidden entries"
+        np.testing.assert_allclose(thin.scores, dense.scores, rtol=1e-9)
+        np.testing.assert_allclose(thin.gammas, dense.gammas, rtol=1e-9)
+        monkeypatch.setattr("ewnmf.choosing.gamma.WHOLE_ENTRIES", X.size - 1)
+        assert ewnmf.EWNMF(1, **QUICK).fit(sparse.csr_array(X)).gamma_path_.rule == "self-tuned"
+
     @pytest.mark.parametrize(
         ("data", "rule"),
         [
@@ -264,7 +272,7 @@ class TestAuto:
                 ewnmf.EWNMF(2, **QUICK).fit(data)
 
 
-class TestWishes:
+class TestRequests:
     def test_a_multiple_of_the_mean_loss(self, X: np.ndarray) -> None:
         scale = ewnmf.gamma_path(X, 3, relative=[4], **QUICK).scale
         plain = ewnmf.NMF(3, **QUICK).fit(X)

@@ -25,7 +25,7 @@ SHORT: dict[str, Any] = {"max_iter": 60, "random_state": 0}
 
 
 def low_rank(seed: int = 0, n: int = 80, m: int = 30, rank: int = 3, noise: float = 0.05) -> np.ndarray:
-    """Parts that overlap little, so that their number can be told."""
+    """Parts that overlap little, so that their number can be found."""
     rng = np.random.default_rng(seed)
     codes, parts = (rng.random(shape) * (rng.random(shape) < 0.6) for shape in ((n, rank), (rank, m)))
     return np.abs(codes @ parts + noise * rng.standard_normal((n, m)))

@@ -46,11 +46,11 @@ def test_empty_cells_reach_the_estimator(file: Path, run: Any, tmp_path: Path) -
     assert np.all(weights[np.isnan(GAPS)] == 0)
     summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
     assert summary["input"]["missing"] == np.isnan(GAPS).sum()
-    told = run("transform", out, file, "--fill")
-    (tmp_path / "filled.csv").write_text(told.out)
+    output = run("transform", out, file, "--fill")
+    (tmp_path / "filled.csv").write_text(output.out)
     guess = expected.inverse_transform(expected.transform(GAPS))
     np.testing.assert_array_equal(read(tmp_path / "filled.csv"), np.where(np.isnan(GAPS), guess, GAPS))
-    assert told.out.splitlines()[0].replace('"', "") == "a,b,c,d,e,f"
+    assert output.out.splitlines()[0].replace('"', "") == "a,b,c,d,e,f"
 
 
 def test_scaled_points_are_filled_in_their_own_unit(file: Path, run: Any, tmp_path: Path) -> None:

@@ -37,8 +37,8 @@ def failing(monkeypatch):
 )
 def test_failures_are_sentences(failing, capsys, error, code, said):
     assert main(failing(error)) == code
-    told = capsys.readouterr()
-    assert (told.out, told.err.lstrip("\n")) == ("", said)  # click leaves the line of a ^C
+    output = capsys.readouterr()
+    assert (output.out, output.err.lstrip("\n")) == ("", said)  # click leaves the line of a ^C
 
 
 @pytest.mark.parametrize("place", [0, 1, 6])
@@ -54,8 +54,8 @@ def test_version_and_help(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"ewnmf, version {ewnmf.__version__}\n"
     assert main(["--help"]) == 0
-    told = capsys.readouterr().out
-    assert all(f"\n  {name} " in told for name in ("completion", "fit", "transform", "weights"))
+    output = capsys.readouterr().out
+    assert all(f"\n  {name} " in output for name in ("completion", "fit", "transform", "weights"))
     assert main(["fly"]) == 2
     assert capsys.readouterr().err.startswith("ewnmf: No such command 'fly'.")
 

@@ -77,8 +77,8 @@ def runs(monkeypatch):
 def said(capsys, *arguments):
     """Exit code, standard output, standard error."""
     code = main(["reproduce", *map(str, arguments)])
-    told = capsys.readouterr()
-    return code, told.out, told.err
+    output = capsys.readouterr()
+    return code, output.out, output.err
 
 
 @pytest.mark.parametrize(
@@ -96,9 +96,9 @@ def said(capsys, *arguments):
     ],
 )
 def test_refusals_are_one_sentence_and_touch_nothing(capsys, out, arguments, sentence):
-    code, told, error = said(capsys, *arguments, "--out", out)
+    code, output, error = said(capsys, *arguments, "--out", out)
     assert code == 2
-    assert told == ""
+    assert output == ""
     assert error.startswith(f"ewnmf: {sentence}")
     assert error.count("\n") == 1
     assert not out.exists()
@@ -147,8 +147,8 @@ def test_a_foreign_store_is_refused(capsys, out):
 
 
 def test_runs_then_draws_from_the_store(capsys, out, runs, rendered):
-    code, told, error = said(capsys, "fig2", "--out", out)
-    assert (code, told) == (0, f"{out / 'page.md'}\n")
+    code, output, error = said(capsys, "fig2", "--out", out)
+    assert (code, output) == (0, f"{out / 'page.md'}\n")
     assert error.splitlines()[0] == f"30 runs, 0 of them in {out / 'results.sqlite'}."
     assert rendered == [(30, ["fig2"], out)]
     code, _, error = said(capsys, "fig2", "--out", out)
@@ -186,9 +186,9 @@ def test_a_disk_that_fills_up_is_a_sentence_that_says_what_is_stored(capsys, out
 
 def test_the_list_counts_runs_and_what_is_stored(capsys, out, runs):
     said(capsys, "fig2", "--out", out, "--no-render", "--seeds", "4")
-    code, told, error = said(capsys, "--list", "--out", out)
+    code, output, error = said(capsys, "--list", "--out", out)
     assert (code, error) == (0, "")
-    head, *lines, last = told.splitlines()
+    head, *lines, last = output.splitlines()
     assert head.split() == ["target", "runs", "stored", "left,", "one", "core", "what", "it", "shows"]
     assert [line.split()[0] for line in lines] == list(TARGETS)
     counts = {line.split()[0]: tuple(map(int, line.split()[1:3])) for line in (*lines, last)}
@@ -244,8 +244,8 @@ def test_runs_of_auto_can_be_left_out(capsys, out, runs):
 
 def test_rows_are_exported_and_told(capsys, out, finished, runs):
     said(capsys, "fig2", "--out", out, "--no-render", "--quiet")
-    code, told, error = said(capsys, "--export", finished, "--out", out)
-    assert (code, told) == (0, f"30 rows are in {finished}, 26 of them new.\n")
+    code, output, error = said(capsys, "--export", finished, "--out", out)
+    assert (code, output) == (0, f"30 rows are in {finished}, 26 of them new.\n")
     assert error == (
         f"ewnmf: 4 rows were in {finished} with other figures and stay as they were there; remove its files to write "
         "them anew.\n"
@@ -254,10 +254,10 @@ def test_rows_are_exported_and_told(capsys, out, finished, runs):
 
 
 def test_a_check_computes_rows_again_and_tells_which(capsys, out, finished):
-    code, told, error = said(capsys, "--check", 2, "--results", finished, "--quiet", "--jobs", 1, "--check-seed", 5)
+    code, output, error = said(capsys, "--check", 2, "--results", finished, "--quiet", "--jobs", 1, "--check-seed", 5)
     assert (code, error) == (0, "")
     drawn = chosen(read(finished).rows(), 2, seed=5)
-    assert told == "".join(f"{row.spec}: the same to the bit\n" for row in drawn)
+    assert output == "".join(f"{row.spec}: the same to the bit\n" for row in drawn)
 
 
 def test_rows_to_check_are_drawn_by_the_seed_alone():
@@ -286,10 +286,10 @@ def test_a_check_that_finds_a_difference_fails_with_a_sentence(capsys, out, fini
     changed = first.replace(repr(objective), repr(objective * (1 + 1e-5)))
     assert changed != first
     path.write_bytes(gzip.compress("\n".join([head, changed, *others, ""]).encode()))
-    code, told, error = said(capsys, "fig2", "--check", 9, "--results", finished, "--quiet", "--jobs", 1)
+    code, output, error = said(capsys, "fig2", "--check", 9, "--results", finished, "--quiet", "--jobs", 1)
     assert code == 1
-    assert f", objective {objective * (1 + 1e-5)!r} is now {objective!r}\n" in told
-    assert told.count("the same to the bit") == 3
+    assert f", objective {objective * (1 + 1e-5)!r} is now {objective!r}\n" in output
+    assert output.count("the same to the bit") == 3
     assert error == f"ewnmf: 1 of 4 rows differ from those in {finished}.\n"
 
 
@@ -393,7 +393,7 @@ def test_the_bar_is_one_line_on_a_terminal(capsys, monkeypatch):
         watcher.failed(SIGNALS[0], "a [bold] reason")
         watcher.started(SIGNALS[1])
         watcher.tick()
-    told = capsys.readouterr().err
-    assert f"ewnmf: the run {SIGNALS[0]} failed: a [bold] reason." in told
-    assert "1 of 2 runs, about 2 min left, until " in told
-    assert str(SIGNALS[1]) in told
+    output = capsys.readouterr().err
+    assert f"ewnmf: the run {SIGNALS[0]} failed: a [bold] reason." in output
+    assert "1 of 2 runs, about 2 min left, until " in output
+    assert str(SIGNALS[1]) in output

@@ -155,7 +155,7 @@ def test_stable_is_of_the_fall_and_level_of_the_excess():
     found = execute.course(ended(J, excess=100))
     assert found["stable_at"] == 3
     assert found["level_at"] == 5
-    # The same under an entropy whose bound lies 100 lower, after 150 iterations that settled gamma.
+    # The same under an entropy whose bound lies 100 lower, after 150 iterations that tuned gamma.
     found = execute.course(ended(np.array(J) - 100, excess=100, n_iter=156))
     assert found["stable_at"] == 153
     assert found["level_at"] == 155

@@ -251,10 +251,10 @@ def near(shift):
 
 
 def test_differences_within_two_points_need_no_words():
-    told = explained(near({"nmf": (1.9, -1.9)}))
-    assert told[0] == "Yale, NMF (ACC +1.9, NMI -1.9): within 2 points."
-    assert len(told) == 6
-    assert all(words.endswith("within 2 points.") for words in told)
+    output = explained(near({"nmf": (1.9, -1.9)}))
+    assert output[0] == "Yale, NMF (ACC +1.9, NMI -1.9): within 2 points."
+    assert len(output) == 6
+    assert all(words.endswith("within 2 points.") for words in output)
 
 
 @pytest.mark.parametrize(
@@ -282,15 +282,15 @@ def test_differences_within_two_points_need_no_words():
     ],
 )
 def test_larger_differences_are_explained_by_the_rows(method, shift, words):
-    told = [sentence for sentence in explained(near({method: shift})) if "within 2 points." not in sentence[-20:]]
-    assert len(told) == 1
-    assert words in told[0]
+    output = [sentence for sentence in explained(near({method: shift})) if "within 2 points." not in sentence[-20:]]
+    assert len(output) == 1
+    assert words in output[0]
 
 
 def test_a_difference_within_chance_is_called_so():
     rows = near({"nmf": (-7, -9)})
     again = row("yale", "nmf", 15, 1, acc=0.4603, nmi=0.44)
     rows += [again, *(row("yale", each.spec.method, 15, 1, gamma=each.spec.gamma, acc=0.4) for each in rows[1:])]
-    told = explained(rows)
-    assert told[0].startswith("Yale, NMF (ACC +0.0, NMI -4.9): no view")
-    assert told[0].endswith("The paper's ACC and NMI lie in the 95 % interval of our mean.")
+    output = explained(rows)
+    assert output[0].startswith("Yale, NMF (ACC +0.0, NMI -4.9): no view")
+    assert output[0].endswith("The paper's ACC and NMI lie in the 95 % interval of our mean.")

@@ -77,8 +77,8 @@ def test_what_is_no_run_is_refused(change, sentence):
 def test_specs_have_an_order_across_missing_numbers_and_words():
     gammas: list[float | str] = [0.1, "auto", 1e-8]
     specs = [replace(YALE, gamma=gamma, draw=draw) for gamma in gammas for draw in (3, None)]
-    told = [(spec.gamma, spec.draw) for spec in sorted(specs, key=lambda spec: spec.order)]
-    assert told == [("auto", None), ("auto", 3), (1e-8, None), (1e-8, 3), (0.1, None), (0.1, 3)]
+    output = [(spec.gamma, spec.draw) for spec in sorted(specs, key=lambda spec: spec.order)]
+    assert output == [("auto", None), ("auto", 3), (1e-8, None), (1e-8, 3), (0.1, None), (0.1, 3)]
 
 
 def test_a_spec_says_what_it_is():

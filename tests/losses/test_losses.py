@@ -230,3 +230,13 @@ def test_ratios_beyond_all_bounds_stay_finite() -> None:
         loss = Alpha(a)
         for value in (loss.neg(x, y), loss.divergence(y, y), step(loss, np.ones(3), y)):
             assert np.isfinite(value).all()
+
+
+@pytest.mark.parametrize("a", [1e-7, 0.3, 1 - 1e-7, 3.0])
+def test_losses_beyond_the_numbers_of_their_type_are_its_largest(a: float) -> None:
+    """A hidden entry may be reconstructed by any number, and its loss, times 0, must stay 0."""
+    x, y = np.array([0, 0, 1], np.float32), np.array([4.9e35, 3e38, 3e38], np.float32)
+    d = Alpha(a).divergence(x, y)
+    assert d.dtype == np.float32
+    assert np.isfinite(d).all()
+    assert np.all(d >= 1e35)

@@ -87,6 +87,19 @@ def test_the_excess_of_single_precision_never_rises_under_very_different_weights
     assert np.all(np.diff(E) <= u * before + 2 * u * np.sqrt(before * S) + u * u * S)
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_excess_of_an_exact_fit_never_rises_under_very_different_weights(seed: int) -> None:
+    """Nearly singular systems blow up the rounding of their right sides, step by step."""
+    rng, E = np.random.default_rng(seed), []
+    X, s = rng.random((5, 2)) @ rng.random((2, 15)), 10.0 ** rng.uniform(-6, 6, 5)
+    watch = [lambda at: E.append(at.excess)]
+    asked: dict[str, Any] = {"model": "semi-nmf", "weighting": "none", "sample_weight": s, "rng": seed}
+    answer = ewnmf.factorize(X, 6, **asked, max_iter=40, callbacks=watch)
+    S = float(s @ np.sum(np.maximum(X, np.abs(answer.codes) @ np.abs(answer.components)) ** 2, axis=1))
+    assert E[-1] < 1e-12 * S
+    assert np.all(np.diff(E) <= 1e-12 * E[0] + (16 * np.finfo(np.float64).eps) ** 2 * S)
+
+
 def test_nothing_moves_where_nothing_is_known() -> None:
     rng = np.random.default_rng(2)
     H = rng.random((6, 4))

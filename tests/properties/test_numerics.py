@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ewnmf import Factorization, factorize
+from ewnmf import EWNMF, Factorization, factorize
+from ewnmf.fitting.points import Points
 from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.models.orthogonal import Orthogonal
+from ewnmf.problem import Problem
 from tests.problems import DEFINED, ORDERS, Case, Instance, excesses
 
 Array = NDArray[Any]
@@ -195,3 +197,28 @@ def test_an_attribute_that_only_one_point_has_is_found(loss: Loss) -> None:
     X[:3, :4], X[3, 4] = 1, 2
     answer = factorize(X, 2, loss=loss, weighting="none", max_iter=200, rng=0, n_jobs=1)
     np.testing.assert_allclose(answer.codes @ answer.components, X, atol=1e-9)
+
+
+@pytest.mark.parametrize("numba", [True, False], ids=["compiled", "reference"])
+def test_codes_that_would_overflow_stay_finite(numba: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A point that was observed only where its component has next to nothing asks for codes beyond single precision."""
+    if not numba:
+        monkeypatch.setattr("ewnmf.kernels.select._numba_works", lambda: False)
+    X = np.array([[1.0, 0.0], [2000.0, 0.0], [np.nan, 4000.0]], np.float32)
+    F = np.array([[1.0, 1e-36]], np.float32)
+    asked: dict[str, Any] = {"loss": "kullback-leibler", "gamma": 0.3, "max_iter": 20, "tol": 0, "random_state": 0}
+    model = EWNMF(1, fixed_components=F, **asked)
+    codes = model.fit(X[:2]).transform(X)
+    assert np.isfinite(codes).all()
+    assert codes[2, 0] > 1e30
+    assert np.isfinite(model.inverse_transform(codes)).all()
+    assert np.isfinite(model.objective_)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("scale", [1e-5, 1.0, 9e5])
+def test_what_stands_against_a_floor_can_be_divided_by_it(scale: float, dtype: Any) -> None:
+    data = Points(np.array([[scale, 0.0]], dtype)).data
+    facts = data.facts(Problem.of("kullback-leibler", "nmf", "none"))
+    assert scale / facts.basis_floor < 0.01 * np.finfo(dtype).max
+    assert facts.basis_floor <= 1e-30 * max(1.0, scale)

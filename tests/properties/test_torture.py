@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
@@ -16,9 +17,10 @@ from ewnmf.kernels.select import _numba_works
 from ewnmf.weightings import entropy
 from tests.torture import running
 from tests.torture.__main__ import main
+from tests.torture.answers import Trial
 from tests.torture.data import DENSE, KINDS, SPARSE, lay_out, matrix
 from tests.torture.drawing import draw
-from tests.torture.judging import Refused, Violation, attempt, no_sentence
+from tests.torture.judging import Refused, Undecided, Violation, attempt, no_sentence
 from tests.torture.problems import Problem
 from tests.torture.properties import ALWAYS, CHOSEN, Bench, examine, judge
 
@@ -47,8 +49,8 @@ def ordinary(**changes: Any) -> Problem:
     rng = np.random.default_rng(5)
     X = rng.random((12, 2)) @ rng.random((2, 7)) + 0.1 * rng.random((12, 7))
     starts = {"codes": rng.random((12, 2)) + 0.1, "components": rng.random((2, 7)) + 0.1}
-    parts: dict[str, Any] = {"weighting": "entropy", "gamma": 0.05, "max_iter": 6, **starts}
-    return Problem(0, 2, "test", "EWNMF", X, "C", 2, **{**parts, **changes})
+    parts: dict[str, Any] = {"name": "EWNMF", "weighting": "entropy", "gamma": 0.05, "max_iter": 6, **starts}
+    return Problem(0, 2, "test", X=X, layout="C", K=2, **{**parts, **changes})
 
 
 def verdict(name: str, problem: Problem, way: str = "factorize") -> str:
@@ -96,6 +98,55 @@ def test_a_floor_that_knows_no_unit_is_found() -> None:
         patch("ewnmf.models.nmf.multiply", lambda F, ratio, _: np.maximum(F * ratio, 1e-9)),
     ):
         assert verdict("units", ordinary().scaled(2.0**-50)) == "violated"
+
+
+PENALISED: list[dict[str, Any]] = [
+    {"options": {"alpha_W": 0.01, "alpha_H": "same", "l1_ratio": 1.0}},
+    {"options": {"alpha_W": 0.01, "alpha_H": 0.1, "l1_ratio": 0.0}, "loss": "kullback-leibler"},
+    {"name": "ONMF", "options": {"method": "soft", "of": "codes", "mu": 0.1, "lam": 0.01}},
+    {"name": "ONMF", "options": {"method": "soft", "of": "components", "mu": 0.1, "lam": 0.01}},
+]
+
+
+@pytest.mark.parametrize("changes", PENALISED, ids=str)
+def test_penalties_follow_the_unit_and_are_found_where_they_do_not(changes: dict[str, Any]) -> None:
+    far = ordinary(**changes).scaled(2.0**40)
+    with by_reference():
+        assert verdict("units", far) == "held"
+        with patch("ewnmf.models.rule.Facts.penalty_units", lambda self, loss: (1.0, 1.0, 1.0, 1.0)):
+            assert verdict("units", far) == "violated"
+
+
+def other_answer(name: str, part: str, share: float) -> Any:
+    """`factorize` with a part of the second of two answers that are compared off by that share; it may come first."""
+    whole, calls, at = ewnmf.factorize, [0], 1 if name in ("repetition", "units") else 2
+
+    def meddling(**asked: Any) -> Any:
+        calls[0] += 1
+        answer = whole(**asked)
+        return replace(answer, **{part: getattr(answer, part) * (1 + share * (calls[0] == at))})
+
+    return patch("ewnmf.factorize", meddling)
+
+
+@pytest.mark.parametrize("name", ["sparse", "repetition", "units"])
+@pytest.mark.parametrize("gamma", ["4x", "self-tuned"])
+def test_a_gamma_that_differs_in_the_eleventh_digit_is_found(gamma: str, name: str) -> None:
+    with by_reference(), other_answer(name, "gamma", 1e-11):
+        assert verdict(name, ordinary(gamma=gamma)) == "violated"
+
+
+@pytest.mark.parametrize("name", ["sparse", "repetition", "units"])
+@pytest.mark.parametrize("weighting", ["entropy", "none"])
+def test_a_basis_of_mixed_signs_that_differs_in_the_eleventh_digit_is_found(weighting: str, name: str) -> None:
+    with by_reference(), other_answer(name, "components", 1e-11):
+        assert verdict(name, ordinary(name="SemiNMF", weighting=weighting)) == "violated"
+
+
+def test_constants_that_agree_tell_nothing() -> None:
+    trial = Trial(ordinary(weighting="none"), "factorize")
+    with pytest.raises(Undecided):
+        trial.agrees_with({name: trial.answer[name] for name in ("weights", "gamma")})
 
 
 def test_weights_of_points_that_are_forgotten_are_found() -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import ewnmf
 from ewnmf import losses
+from ewnmf.models.nmf import NMF
 
 
 def _damaged(seed: int) -> np.ndarray:
@@ -78,3 +79,15 @@ def test_other_models_are_refused() -> None:
 def test_estimators_take_it() -> None:
     model = ewnmf.EWNMF(4, solver="accelerated", tol=0, max_iter=50, random_state=0).fit(_damaged(0))
     assert model.transform(_damaged(0)).shape == (40, 4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_excess_never_rises_where_a_penalty_sends_codes_to_their_floor(seed: int) -> None:
+    """An extrapolated point below the floor costs less than the step from it, which ends at the floor."""
+    rng, E = np.random.default_rng(seed), []
+    X, codes, components = 1e-25 * np.exp(rng.normal(size=(3, 6))), rng.random((3, 4)), rng.random((4, 6))
+    model = NMF(alpha_codes=3.0, alpha_components=3.0, l1_ratio=0.5)
+    asked: dict[str, Any] = {"weighting": "none", "solver": "accelerated", "max_iter": 10}
+    watch = [lambda at: E.append(at.excess)]
+    ewnmf.factorize(X, 4, model=model, codes=codes + 0.1, components=components + 0.1, **asked, callbacks=watch)
+    assert np.all(np.diff(E) <= 1e-12 * E[0])

@@ -99,7 +99,7 @@ def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch: pytest.MonkeyPatch) -> No
 def test_a_real_signal_in_the_middle_of_a_run() -> None:
     before = _blas_threads()
     timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    # A process that was started in the background may have been told to ignore the signal.
+    # A process that was started in the background may have to ignore the signal.
     found = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         timer.start()

@@ -20,6 +20,8 @@ __all__ = ["Answer", "Trial", "ask", "comparable", "fit", "same_bits"]
 Array = NDArray[Any]
 Answer = dict[str, Array]
 SUMS = ("E", "loss", "score")
+TELLING = ("reconstruction", *SUMS)
+"""What tells whether two answers are one: weights may be constants, gamma is mostly given."""
 
 
 def bare(problem: Problem) -> Answer:
@@ -100,28 +102,74 @@ class Trial:
     way: str
 
     @cached_property
-    def answer(self) -> Answer:
-        """The answer itself."""
-        return comparable(ask(self.problem, self.way))
+    def raw(self) -> Answer:
+        """The answer as it came."""
+        return ask(self.problem, self.way)
 
     @cached_property
-    def shaken(self) -> list[Answer]:
-        """Answers to the problem moved by rounding."""
-        return [comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)) for seed in (0, 1)]
+    def answer(self) -> Answer:
+        """The answer itself."""
+        return comparable(self.raw)
 
-    def allowed(self, name: str) -> float:
+    @cached_property
+    def _shaken(self) -> list[Answer]:
+        return []
+
+    def shaken(self, count: int) -> list[Answer]:
+        """So many answers to the problem moved by rounding."""
+        for seed in range(len(self._shaken), count):
+            self._shaken.append(comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)))
+        return self._shaken[:count]
+
+    def allowed(self, name: str, shakes: int = tolerances.SHAKES) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = problem.rounding
-        moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken)
+        u = problem.rounding * problem.corrected(self.raw["components"])
+        moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken(shakes))
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
+        if name == "gamma":
+            return allowed + self._allowed_of_gamma(u)
         if name in SUMS:
-            S = problem.scale**problem.degree if name == "score" else problem.size(self.answer["terms"])
-            return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least
-        return allowed + (0 if name in ("weights", "gamma") else u * problem.scale)
+            S = problem.scale**problem.degree if name == "score" else problem.size(self.answer["terms"], name)
+            return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least(name)
+        return allowed + (0 if name == "weights" else u * problem.scale)
+
+    def _allowed_of_gamma(self, u: float) -> float:
+        """What rounding does to a mean loss, times the multiple of it that gamma is."""
+        problem = self.problem
+        if not problem.multiple:
+            return 0.0
+        mass = problem.total(np.ones(problem.X.shape), "loss")
+        S = problem.size(self.answer["terms"], "loss")
+        return float(problem.multiple * tolerances.slack(_size(self.answer["gamma"]) * mass, S, u)) / mass
 
     def agrees_with(self, other: Answer) -> None:
-        """See whether another way of computing comes to the same; `Undecided` where rounding decides all of it."""
+        """See whether another way of computing comes to the same; `Undecided` where rounding decides all of it.
+
+        Where it does not, more trials tell what rounding does: ties come out one way or the other by chance. And
+        nothing is said of attributes that have no weight.
+        """
+        try:
+            self._compare(other, tolerances.SHAKES)
+        except Violation:
+            self._compare({**other, **self._where_held(other)}, tolerances.MORE_SHAKES)
+
+    def _where_held(self, other: Answer) -> Answer:
+        """What `other` says of attributes, and this answer where no sum of weights times codes is a normal number.
+
+        Such sums, which components are divided by, have no digits, or are 0 in one way of computing and not in another.
+        """
+        limits, s = np.finfo(self.problem.X.dtype), self.problem.sample_weight
+        T = self.raw["weights"].astype(np.float64)
+        sums = (T if s is None else T * s[:, None]).T @ np.abs(self.raw["codes"]).astype(np.float64)
+        held = sums.max(axis=1) > float(limits.tiny) / float(limits.eps)
+        if not held.any():
+            raise Undecided
+        parts = ("components", "reconstruction", "terms")
+        names = [name for name in parts if name in other and other[name].shape == self.answer[name].shape]
+        return {name: np.where(held, other[name], self.answer[name]) for name in names}
+
+    def _compare(self, other: Answer, shakes: int) -> None:
         decided = False
         for name in (name for name in self.answer if name in other):
             mine, theirs = self.answer[name], other[name]
@@ -129,14 +177,14 @@ class Trial:
                 raise Violation(f"{name} has shape {theirs.shape}, not {mine.shape}")
             off, size = _difference(mine, theirs), max(_size(mine), _size(theirs))
             if off <= 0:
-                decided = True
+                decided |= name in TELLING
                 continue
             if name in SUMS and size / self.problem.scale**self.problem.degree > tolerances.held(self.problem.X.dtype):
                 continue
-            allowed = self.allowed(name)
+            allowed = self.allowed(name, shakes)
             if off > allowed:
                 raise Violation(f"{name} differs by {off / size:.2g} of its size, {allowed / size:.2g} is allowed")
-            decided |= allowed <= tolerances.UNDECIDED * size
+            decided |= name in TELLING and allowed <= tolerances.UNDECIDED * size
         if not decided:
             raise Undecided
 

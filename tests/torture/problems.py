@@ -13,6 +13,7 @@ from ewnmf import losses
 from ewnmf.models.base import Model
 from tests.torture import tolerances
 from tests.torture.data import SPARSE, lay_out
+from tests.torture.judging import Undecided
 
 __all__ = ["Problem"]
 
@@ -126,23 +127,26 @@ class Problem:
             P = P * self.feature_weight
         return P if self.hidden is None else np.where(self.hidden, 0, P)
 
-    def total(self, values: Array) -> float:
-        """The sum of `values` (n x m) under the weights; for learned ones at most that of each point's largest."""
+    def total(self, values: Array, name: str = "E") -> float:
+        """The sum of `values` (n x m) under the weights of that sum.
+
+        Learned weights, those of ``E``, sum to one: at most that of each point's largest. A loss has the prior ones.
+        """
         P = self.priors
         s = np.ones(len(P)) if self.sample_weight is None else self.sample_weight.astype(np.float64)
         with np.errstate(over="ignore"):
-            if self.weighting == "entropy":
+            if self.weighting == "entropy" and name != "loss":
                 return float(s @ np.max(np.where(P > 0, values, 0), axis=1))
             return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
 
-    def size(self, terms: Array) -> float:
+    def size(self, terms: Array, name: str = "E") -> float:
         """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of.
 
         Where all data is 0, the start, of about 1, is all that there is to compare with.
         """
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.abs(self.X.astype(np.float64)) if self.largest else np.ones(self.X.shape)
-            return self.total(np.maximum(values, terms) ** self.degree)
+            return self.total(np.maximum(values, terms) ** self.degree, name)
 
     @property
     def largest(self) -> float:
@@ -155,12 +159,30 @@ class Problem:
         """The largest value, 1 where all are 0."""
         return self.largest or 1.0
 
-    @property
-    def least(self) -> float:
+    def least(self, name: str = "E") -> float:
         """``F``: what reconstructions at the floor cost."""
         height = self.K * tolerances.floor(self.X.dtype) * self.scale
         with np.errstate(under="ignore"):
-            return self.total(np.full(self.X.shape, height**self.degree))
+            return self.total(np.full(self.X.shape, height**self.degree), name)
+
+    def corrected(self, components: Array) -> float:
+        """How many times more rounding there is where a basis is corrected, not made anew: weighted Semi-NMF's.
+
+        Its error is that of the old basis, which may be larger by as much as the ridge lets it shrink in a step.
+        """
+        if self.name != "SemiNMF" or (self.weighting == "none" and bool((self.priors == 1).all())):
+            return 1.0
+        start = self.scale if self.components is None else max(self.scale, float(np.abs(self.components).max()))
+        end = float(np.abs(components).max(initial=0))
+        ridge: float = self.model.ridge  # type: ignore[attr-defined]
+        return float(np.clip(start / end if end > 0 else np.inf, 1, 1 / ridge))
+
+    @property
+    def multiple(self) -> float:
+        """Gamma as a multiple of a mean loss, at the most, where the data chooses it; 0 where it is given."""
+        if not isinstance(self.gamma, str):
+            return 0.0
+        return float(self.gamma[:-1]) if self.gamma.endswith("x") else 16.0
 
     def given(self) -> Any:
         """``X`` as it is handed over, in memory of its own."""
@@ -237,7 +259,7 @@ class Problem:
         with np.errstate(over="ignore"):
             gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma * np.float64(c) ** self.degree)
         moved: dict[str, Any] = {name: _scaled(getattr(self, name), c) for name in ("X", "components", "fixed")}
-        return replace(self, gamma=gamma, **moved)
+        return replace(self, gamma=gamma, options=_penalties(self.options, c, self.degree), **moved)
 
     def weighing(self, counts: Array) -> Problem:
         """The same with these weights of the points."""
@@ -266,6 +288,25 @@ class Problem:
         moved: dict[str, Any] = {name: shake(getattr(self, name)) for name in names if getattr(self, name) is not None}
         gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma * (1 + eps * rng.uniform(-1, 1)))
         return replace(self, gamma=gamma, **moved)
+
+
+def _penalties(options: dict[str, Any], c: float, degree: float) -> dict[str, Any]:
+    """The penalties for a basis in another unit; `Undecided` where none are the same, or where they leave the range."""
+    codes, linear, square = (float(np.longdouble(c) ** (degree - power)) for power in (0, 1, 2))
+    if options.get("method") == "soft":
+        units = (codes, square) if options["of"] == "codes" else (square, codes)
+        moved = {name: options[name] * unit for name, unit in zip(("mu", "lam"), units, strict=True)}
+    elif "alpha_W" in options:
+        on_codes, on_basis, ratio = options["alpha_W"], options["alpha_H"], options["l1_ratio"]
+        on_basis = on_codes if on_basis == "same" else on_basis
+        if 0 < ratio < 1 and on_basis:
+            raise Undecided
+        moved = {"alpha_W": on_codes * codes, "alpha_H": on_basis * (linear if ratio else square)}
+    else:
+        return options
+    if not all(value == 0 or 1e-290 < value < 1e290 for value in moved.values()):
+        raise Undecided
+    return {**options, **moved}
 
 
 def _copied(value: Array | None) -> Array | None:

@@ -18,6 +18,7 @@ from tests.torture import tolerances
 from tests.torture.answers import Trial, ask, comparable, fit, same_bits
 from tests.torture.judging import Refused, Undecided, Violation, attempt, demand
 from tests.torture.problems import Problem
+from tests.torture.units import see_units
 
 __all__ = ["ALWAYS", "CHOSEN", "Bench", "Outcome", "examine"]
 
@@ -101,7 +102,7 @@ def _see_weights(problem: Problem, T: Array) -> None:
 def _see_descent(problem: Problem, E: Array, terms: Array) -> None:
     if problem.monotone and E.size > 1:
         allowed = tolerances.rounding(E, problem.size(terms), problem.X.dtype, problem.rounding, problem.lost)
-        rises = np.diff(E) - allowed - problem.least
+        rises = np.diff(E) - allowed - problem.least()
         if not (rises <= 0).all():
             at = int(np.nanargmax(rises))
             raise Violation(f"E rises from {E[at]:.17g} to {E[at + 1]:.17g} in iteration {at + 2}, from {E[0]:.3g}")
@@ -187,53 +188,7 @@ def sparse(bench: Bench) -> None:
 
 def units(bench: Bench) -> None:
     """``c X`` with gamma to match has the same weights, ``c`` times the reconstruction, ``c^degree`` times ``E``."""
-    problem, largest = bench.few, bench.few.largest
-    if problem.penalised or largest == 0 or not (bench.way == "factorize" or _start_has_unit(problem)):
-        raise Undecided
-    exponent = int(np.frexp(largest)[1])
-    ordinary = replace(problem.scaled(2.0**-exponent), components=_of_size_one(problem.components))
-    double = problem.X.dtype == np.float64
-    far = (-900, 330) if double else (-100, 40)
-    away = exponent if abs(exponent) > 30 else int(bench.rng.integers(*far if bench.rng.random() < 0.5 else (-40, 40)))
-    c = 2.0**away
-    other = ordinary.scaled(c)
-    exact = np.array_equal(other.X.astype(np.float64) / c, ordinary.X) and np.isfinite(other.X).all()
-    if not exact or not all(_normal(p.gamma) == _normal(problem.gamma) for p in (ordinary, other)):
-        raise Undecided
-    trial = Trial(ordinary, bench.way)
-    trial.agrees_with(_in_unit(comparable(ask(other, bench.way)), c, problem.degree))
-
-
-def _of_size_one(start: Array | None) -> Array | None:
-    """The same times a power of two."""
-    return None if start is None else np.ldexp(start, -np.frexp(np.abs(start).max())[1])
-
-
-def _start_has_unit(problem: Problem) -> bool:
-    """Whether the estimator's start follows the unit, or its first step does: drawn components are of size 1."""
-    if problem.init == "custom":
-        return True
-    signed_first = problem.name == "SemiNMF" and problem.order == "codes-first" and problem.init == "random"
-    return problem.fixed is None and not signed_first
-
-
-def _normal(gamma: float | str) -> bool:
-    return not isinstance(gamma, str) and bool(1e-290 < gamma < 1e290)
-
-
-def _in_unit(answer: dict[str, Array], c: float, degree: float) -> dict[str, Array]:
-    """The parts of an answer that have a meaning in every unit, in the unit of `c`.
-
-    Sums that left the range go, and those that powers were held back for (docs/design.md).
-    """
-    unit = np.longdouble(c) ** degree
-    kept = {"weights": answer["weights"], "reconstruction": answer["reconstruction"].astype(np.float64) / c}
-    for name in ("E", "loss", "score", "gamma"):
-        if name in answer:
-            value = answer[name]
-            if not np.isfinite(value).all() or 1e-280 < np.abs(value).max() < min(1e280, 1e100 * unit):
-                kept[name] = (value / unit).astype(np.float64)
-    return kept
+    see_units(bench.few, bench.way, bench.rng)
 
 
 def repetition(bench: Bench) -> None:

@@ -2,11 +2,11 @@
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
-total of ``v^degree`` under the weights, ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms
-may cancel. Alpha divergences below 1 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of
-``1 / alpha`` and of the data's largest ``|ln x|``, enlarges ``u`` and ``16 eps``. Factors do not fall below floors
-(docs/design.md), so that nothing is said of values below `floor` of the data's scale; ``F`` is what reconstructions of
-that height cost.
+total of ``v^degree`` under the weights (of a loss the prior ones, of ``E`` those that are learned, which sum to one),
+``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms may cancel. Alpha divergences below 1
+take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of ``1 / alpha`` and of the data's largest
+``|ln x|``, enlarges ``u`` and ``16 eps``. Factors do not fall below floors (docs/design.md), so that nothing is said of
+values below `floor` of the data's scale; ``F`` is what reconstructions of that height cost.
 
 =================  ====================================================================================================
 property           what is allowed
@@ -26,9 +26,25 @@ compiled, sparse,  after 1 to 5 iterations each array may differ by ``u`` of its
 units, repetition  are multiplied with, and reconstructions by ``u`` of the data's largest too), plus `AMPLIFIED` times
                    what it changes by when every number that goes in moves by up to `SHAKE` units in its last place
                    (the larger of two such trials): no way of computing can be closer than the data is. ``E`` and
-                   losses also by ``u E + 2 u sqrt(E S) + u^2 S + F``. Where that is more than `UNDECIDED` of the
-                   array, nothing is said, nor of losses that powers were held back for.
+                   losses also by ``u E + 2 u sqrt(E S) + u^2 S + F``, a gamma that is a multiple of a mean loss by
+                   as many times that. Where that is more than `UNDECIDED` of reconstruction, ``E``, loss and score,
+                   nothing is said, nor of losses that powers were held back for.
 =================  ====================================================================================================
+
+Where two answers differ by more, `MORE_SHAKES` trials are made instead of `SHAKES`: a tie (equal losses under a gamma
+below their rounding, a step that is taken or not) comes out one way or the other by chance, and of two trials both do
+as the first in one case of four. Where the answer depends on no tie, the largest of many moves is hardly larger than
+that of two. Attributes of no weight (sums of weights times codes below the normal numbers) are then left out: what
+components are divided by has no digits there.
+
+Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
+most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
+
+Units: floors have none in single precision, nor has that of codes where an estimator draws components of size one and
+the codes carry the unit. There nothing is said of sums that tell one floor from another, of those that outgrew the
+data by more than its digits (a basis that stands against codes at their floor), nor, where there is a difference, of
+answers in which such codes show. Nor, where there is one, of components that vanish in the other unit, or have grown to
+where Semi-NMF ends them (`models.semi.within_reach`), which has no unit either.
 """
 
 from __future__ import annotations
@@ -42,6 +58,7 @@ __all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "held", "rou
 
 AMPLIFIED = 100.0
 SHAKE = 4.0
+SHAKES, MORE_SHAKES = 2, 24
 UNDECIDED = 0.1
 
 

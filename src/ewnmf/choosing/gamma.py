@@ -18,7 +18,7 @@ from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.rule import Factors
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
-from ewnmf.storage.matrix import largest_of_rows
+from ewnmf.storage.matrix import dense, largest_of_rows
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["GammaPath", "choose_gamma"]
@@ -242,10 +242,14 @@ class _Hidden:
 
     @classmethod
     def of(cls, trials: _Trials) -> _Hidden | None:
-        """None where nothing can be hidden: sparse data, a model that takes no weights, or few points or attributes."""
+        """None where nothing can be hidden: large sparse data, a model without weights, few points or attributes."""
         points, problem = trials.job.points, trials.job.problem
-        if not points.data.stores_zeros or points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
+        if points.X.shape[1] < HIDEABLE or problem.model.refuses_hidden() is not None:
             return None
+        if not points.data.stores_zeros:
+            if math.prod(points.X.shape) > WHOLE_ENTRIES:
+                return None
+            points = replace(points, X=dense(points.X))
         hidden, (rows, _) = hold_out(points, SHARE, KEY), _distinct(points, MOST)
         if rows.size < HIDEABLE or hidden[rows].sum() < VOTES:
             return None

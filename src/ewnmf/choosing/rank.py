@@ -202,7 +202,7 @@ def check_candidates(candidates: Any, limit: int) -> list[int]:
     if found[-1] > limit:
         raise ValueError(
             f"candidates has {found[-1]}, but X allows at most min(n_samples, n_features)={limit} components to be "
-            "told apart; leave out what is above."
+            "distinguished; leave out what is above."
         )
     return found
 

@@ -82,7 +82,7 @@ def layout_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options that say what is told and what may be replaced."""
+    """Options that say what is printed and what may be replaced."""
     for option in reversed(_OUTPUT):
         command = option(command)
     return command

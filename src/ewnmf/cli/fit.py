@@ -30,7 +30,7 @@ _COPIES, _POINTS_AT_A_TIME, _BYTES_OF_A_NAME = 6, 32, 100
 
 
 @dataclass(frozen=True)
-class _Wishes:
+class _Request:
     """What is asked for beside the model."""
 
     output: str
@@ -84,16 +84,16 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
     summary.json. It appears only when everything is in it.
     """
     layout = to_layout(options)
-    wishes = _Wishes(**{name: options.pop(name) for name in _Wishes.__dataclass_fields__})
-    check_free(wishes.output, wishes.force, folder=True)
+    request = _Request(**{name: options.pop(name) for name in _Request.__dataclass_fields__})
+    check_free(request.output, request.force, folder=True)
     if options["random_state"] is None:
         options["random_state"] = secrets.randbelow(_LARGEST_SEED)
     report = Report(quiet, as_json)
     estimator = build_estimator(model, options)
     with report.step("read", f"reading {file}"):
         table = read_table(file, layout)
-        entry_weights = _entry_weights(wishes, layout, estimator)
-    X = _prepared(table, estimator, wishes)
+        entry_weights = _entry_weights(request, layout, estimator)
+    X = _prepared(table, estimator, request)
     n, m = X.shape
     K = "a number of" if estimator.n_components == "cv" else estimator.n_components
     with report.step("fit", f"{n} points x {m} attributes, {K} components"):
@@ -101,37 +101,37 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
         estimator.fit(X, weights=entry_weights)
         estimator.set_params(verbose=0)
     with report.step("results", "codes, weights and clusters"):
-        results = _results(estimator, X, table, wishes, entry_weights)
-        measures = _clusters(results["codes"].values, table, wishes, estimator, results)
-    summary = _summary(estimator, model, table, wishes, report, measures)
-    with report.step("write", f"writing {wishes.output}"):
-        _write(estimator, results, table, wishes, summary)
-    report.close(summary, _told(summary, wishes.output))
+        results = _results(estimator, X, table, request, entry_weights)
+        measures = _clusters(results["codes"].values, table, request, estimator, results)
+    summary = _summary(estimator, model, table, request, report, measures)
+    with report.step("write", f"writing {request.output}"):
+        _write(estimator, results, table, request, summary)
+    report.close(summary, _lines(summary, request.output))
 
 
-def _entry_weights(wishes: _Wishes, layout: Layout, estimator: Any) -> Any:
-    if wishes.entry_weights is None:
+def _entry_weights(request: _Request, layout: Layout, estimator: Any) -> Any:
+    if request.entry_weights is None:
         return None
     if estimator.weighting != "fixed":
         raise click.UsageError(
             f"--entry-weights belongs to --weighting fixed, and the weighting is {estimator.weighting!r}."
         )
-    values = read_table(wishes.entry_weights, layout).values
+    values = read_table(request.entry_weights, layout).values
     if isinstance(values, np.ndarray):
         return values
     needed = float(values.shape[0]) * values.shape[1] * values.dtype.itemsize
-    check_memory(f"A number for every entry of {wishes.entry_weights}", needed, "take a part of its rows")
+    check_memory(f"A number for every entry of {request.entry_weights}", needed, "take a part of its rows")
     return values.toarray()
 
 
-def _prepared(table: Table, estimator: Any, wishes: _Wishes) -> Any:
+def _prepared(table: Table, estimator: Any, request: _Request) -> Any:
     """The numbers to fit, refused where the model cannot take them or the results would not fit into memory."""
     n, m = table.values.shape
     _check_memory(table, estimator)
-    if _wants_weights(wishes, estimator):
+    if _wants_weights(request, estimator):
         remedy = "leave them out with --no-weights"
         check_memory(f"A weight for every entry of {table.source}", 2.0 * n * m * table.values.dtype.itemsize, remedy)
-    if wishes.scale:
+    if request.scale:
         return scale_points(table.values)
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table.refuse_negative(type(estimator).__name__)
@@ -148,12 +148,12 @@ def _check_memory(table: Table, estimator: Any) -> None:
     check_memory(what, needed, "choose fewer components, or take a part of its rows and columns")
 
 
-def _wants_weights(wishes: _Wishes, estimator: Any) -> bool:
+def _wants_weights(request: _Request, estimator: Any) -> bool:
     learned = resolve(estimator.weighting, gamma=1.0).adaptive
-    return learned if wishes.weights is None else wishes.weights
+    return learned if request.weights is None else request.weights
 
 
-def _results(estimator: Any, X: Any, table: Table, wishes: _Wishes, entry_weights: Any) -> dict[str, Result]:
+def _results(estimator: Any, X: Any, table: Table, request: _Request, entry_weights: Any) -> dict[str, Result]:
     texts = {} if table.ids is None else {"id": table.ids}
     features = table.features or tuple(f"x{j}" for j in range(X.shape[1]))
     names = tuple(map(str, estimator.get_feature_names_out()))
@@ -161,7 +161,7 @@ def _results(estimator: Any, X: Any, table: Table, wishes: _Wishes, entry_weight
         "codes": Result(estimator.transform(X, weights=entry_weights), names, texts),
         "components": Result(estimator.components_, features, {"component": np.array(names, dtype=object)}),
     }
-    if _wants_weights(wishes, estimator):
+    if _wants_weights(request, estimator):
         results["weights"] = Result(estimator.weights(X, weights=entry_weights), features, texts)
     if table.features is not None:
         estimator.feature_names_in_ = np.array(table.features, dtype=object)
@@ -169,15 +169,15 @@ def _results(estimator: Any, X: Any, table: Table, wishes: _Wishes, entry_weight
 
 
 def _clusters(
-    codes: Array, table: Table, wishes: _Wishes, estimator: Any, results: dict[str, Result]
+    codes: Array, table: Table, request: _Request, estimator: Any, results: dict[str, Result]
 ) -> dict[str, Any] | None:
     """k-means on the codes, and its agreement with the known classes."""
-    if wishes.clusters is None:
+    if request.clusters is None:
         return None
     from sklearn.cluster import KMeans
 
     classes = None if table.labels is None else len(set(table.labels))
-    count = (classes or estimator.n_components_) if wishes.clusters == "auto" else _count(wishes.clusters)
+    count = (classes or estimator.n_components_) if request.clusters == "auto" else _count(request.clusters)
     found = KMeans(count, n_init=10, random_state=estimator.random_state).fit_predict(codes)
     texts = {"id": table.ids, "label": table.labels}
     known = {name: values for name, values in texts.items() if values is not None}
@@ -198,12 +198,12 @@ def _count(text: str) -> int:
 
 
 def _summary(
-    estimator: Any, model: str, table: Table, wishes: _Wishes, report: Report, measures: dict[str, Any] | None
+    estimator: Any, model: str, table: Table, request: _Request, report: Report, measures: dict[str, Any] | None
 ) -> dict[str, Any]:
     summary = {
         "command": "fit",
         "input": described(table),
-        "scale": wishes.scale,
+        "scale": request.scale,
         "model": model,
         "parameters": estimator.get_params(),
         "n_components": estimator.n_components_,
@@ -229,17 +229,19 @@ def _path(path: Any) -> dict[str, Any] | None:
     return {"rule": path.rule, "gammas": path.gammas.tolist(), "scores": path.scores.tolist()}
 
 
-def _write(estimator: Any, results: dict[str, Result], table: Table, wishes: _Wishes, summary: dict[str, Any]) -> None:
+def _write(
+    estimator: Any, results: dict[str, Result], table: Table, request: _Request, summary: dict[str, Any]
+) -> None:
     """Fill the folder; `summary` learns the names of the files."""
-    kind = wishes.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
-    with atomic_folder(wishes.output, wishes.force) as folder:
+    kind = request.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
+    with atomic_folder(request.output, request.force) as folder:
         for name, result in results.items():
             with (folder / f"{name}.{kind}").open("wb") as stream:
                 write_result(stream, result, kind)
         if kind == "npy" and (table.ids is not None or table.features is not None):
             names = {"ids": None if table.ids is None else list(table.ids), "features": table.features}
             _write_json(folder / "names.json", names)
-        note = {"scale": wishes.scale, "image_size": table.image_size}
+        note = {"scale": request.scale, "image_size": table.image_size}
         write_estimator(estimator, folder / "model.ewnmf", note)
         summary["files"] = sorted(path.name for path in folder.iterdir())
         _write_json(folder / SUMMARY, summary)
@@ -249,7 +251,7 @@ def _write_json(path: Path, content: Any) -> None:
     path.write_text(json.dumps(content, indent=2, allow_nan=False, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _told(summary: dict[str, Any], output: str) -> list[str]:
+def _lines(summary: dict[str, Any], output: str) -> list[str]:
     given, gamma = summary["input"], summary["gamma"]
     tuned = "" if gamma is None else f", gamma {float(gamma):.4g}"
     tuned = ", equal weights (gamma infinite)" if gamma == "inf" else tuned
@@ -261,6 +263,6 @@ def _told(summary: dict[str, Any], output: str) -> list[str]:
     measures = summary["clustering"]
     if measures is not None:
         known = {"accuracy": "accuracy", "normalized_mutual_information": "NMI"}
-        told = "".join(f", {words} {measures[name]:.4f}" for name, words in known.items() if name in measures)
-        lines.append(f"clusters: {measures['clusters']}{told}")
+        scores = "".join(f", {words} {measures[name]:.4f}" for name, words in known.items() if name in measures)
+        lines.append(f"clusters: {measures['clusters']}{scores}")
     return [*lines, f"{output}: {', '.join([*summary['files'], SUMMARY])}"]

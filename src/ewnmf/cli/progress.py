@@ -147,14 +147,14 @@ def _bar(forecast: Forecast) -> Iterator[_Quiet]:
     from rich.table import Column
 
     tail = Column(ratio=1, no_wrap=True, overflow="ellipsis")
-    columns = (BarColumn(20), TextColumn("{task.fields[told]}"), TextColumn("{task.fields[runs]}", table_column=tail))
+    columns = (BarColumn(20), TextColumn("{task.fields[text]}"), TextColumn("{task.fields[runs]}", table_column=tail))
     with Progress(*columns, console=Console(stderr=True), expand=True) as progress:
-        task = progress.add_task("", total=forecast.total, told="", runs="")
+        task = progress.add_task("", total=forecast.total, text="", runs="")
 
         class _Bar(_Quiet):
             def tick(self) -> None:
-                told = f"{_counted(forecast)}, {_ending(forecast)}"
-                progress.update(task, completed=forecast.advanced(), told=told, runs=_named(forecast))
+                text = f"{_counted(forecast)}, {_ending(forecast)}"
+                progress.update(task, completed=forecast.advanced(), text=text, runs=_named(forecast))
 
             def tell(self, sentence: str) -> None:
                 progress.console.print(f"ewnmf: {sentence}", markup=False, highlight=False)

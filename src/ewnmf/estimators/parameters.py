@@ -112,7 +112,7 @@ _SHARED = (
         "Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity "
         'trusts all alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best '
         "with the neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at "
-        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` settles 8 '
+        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` tunes it to 8 '
         'times the mean loss during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
         'plain NMF: a number without unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See '
         "docs/choosing-gamma.md.",

@@ -13,7 +13,7 @@ _NOT_YET = {
     "dask": "Dask collection; ewnmf does not work on its blocks yet, so give X.compute() if that fits into memory",
     "zarr": "Zarr array; ewnmf does not read it block by block yet, so give X[:] if that fits into memory",
 }
-"""What NumPy would silently load as a whole."""
+"""What NumPy would load as a whole."""
 
 
 def numeric_table(X: Any) -> Any:

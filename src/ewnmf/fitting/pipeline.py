@@ -153,7 +153,7 @@ def run(
 ) -> Solution:
     """One run of the core on points that all count, with `fixed` (k x m) as its first components.
 
-    With `tune` gamma is settled during its first part. NMF at an infinite gamma, where all entries have one weight, is
+    With `tune` gamma is found during its first part. NMF at an infinite gamma, where all entries have one weight, is
     plain NMF but for that factor, and runs as such.
     """
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:

@@ -137,9 +137,9 @@ class Points:
             (int((~self.seen).sum()), "point(s)", points),
             (self.empty_attributes if attributes else 0, "attribute(s)", attributes),
         ]
-        told = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
-        if told:
-            warnings.warn(f"{', and '.join(told)}.", UserWarning, stacklevel=stacklevel)
+        texts = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
+        if texts:
+            warnings.warn(f"{', and '.join(texts)}.", UserWarning, stacklevel=stacklevel)
 
 
 def spread(part: Array, rows: Array) -> Array:

@@ -142,6 +142,9 @@ class Alpha(Loss):
 def _alpha_divergence(x: Array, y: Array, a: float, t: float) -> Array:
     """The divergence for ``a >= 1/2`` and ``t = 1 - a``, which may be too small to be had from ``a``."""
     there = x > 0
-    d = (y - x) - x * grown(log_ratio(y, x), t)
-    d /= a
-    return np.where(there, np.maximum(d, 0), y / a)
+    with np.errstate(over="ignore"):
+        d = (y - x) - x * grown(log_ratio(y, x), t)
+        d /= a
+        d = np.where(there, np.maximum(d, 0), y / a)
+    held: Array = np.minimum(d, np.finfo(d.dtype).max, out=d)
+    return held

@@ -10,6 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
+from ewnmf.losses.elementary import largest_power
 
 __all__ = ["Basis", "Block", "Factors", "Facts", "Rule", "Stats", "Terms", "multiply", "product", "weighed"]
 
@@ -119,9 +120,18 @@ def weighed(H: Array, s: Array | None) -> Array:
 
 
 def multiply(factor: Array, ratio: Array, floor: float) -> Array:
-    """``factor * ratio``, no entry below `floor`: an exact zero could never move again."""
-    moved: Array = factor * ratio
-    return np.maximum(moved, floor, out=moved)
+    """``factor * ratio``, no entry below `floor`: an exact zero could never move again; nor above `largest_factor`."""
+    with np.errstate(over="ignore"):
+        moved: Array = factor * ratio
+    return np.clip(moved, floor, largest_factor(moved.dtype), out=moved)
+
+
+def largest_factor(dtype: Any) -> float:
+    """Where factors end, about a millionth of the largest number: what stands against a floor may ask for more.
+
+    The cost is convex in every entry, so that it falls on the way there as well.
+    """
+    return 1e-6 * largest_power(dtype) ** 2
 
 
 class Rule:

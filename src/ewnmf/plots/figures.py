@@ -191,7 +191,7 @@ def loss_curve(model: Any, *, ax: Axes | None = None, label: str | None = None) 
     Parameters
     ----------
     model : fitted estimator, Factorization or array-like of shape (n_iter,)
-        What has the history. Iterations that settled gamma are counted but have no value.
+        What has the history. Iterations that tuned gamma are counted but have no value.
     ax : Axes, optional
         Where to draw; by default on a figure of its own (``ax.figure``).
     label : str, optional

@@ -54,9 +54,10 @@ def _next_momentum(t: float) -> tuple[float, float]:
     return following, (t - 1) / following
 
 
-def _beyond(now: Array, before: Array, step: float) -> Array:
-    """``now * (now / before) ** step``, the ratio held within [1/5, 5]."""
+def _beyond(now: Array, before: Array, step: float, floor: float) -> Array:
+    """``now * (now / before) ** step``, the ratio held within [1/5, 5]; not below `floor`, where no step can follow."""
     ratio = np.clip(np.divide(now, before, out=np.ones_like(now), where=before > 0), 0.2, 5.0)
     ratio **= ratio.dtype.type(step)
     ratio *= now
+    np.maximum(ratio, np.minimum(now, floor), out=ratio)
     return ratio

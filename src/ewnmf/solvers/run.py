@@ -93,10 +93,11 @@ class Run:
         if self.zero is not None:
             self.basis[0][self.zero] = 0
 
-    def blend(self, before: State, function: Callable[[Array, Array], Array]) -> None:
-        """Go to `function` of the factors now and `before`, entry by entry."""
-        self.basis = self.kernel.rule.blend(self.basis, before.basis, function)
-        self.codes = self.codes.blend(before.codes, function)
+    def blend(self, before: State, function: Callable[..., Array]) -> None:
+        """Go to ``function(now, before, floor=...)`` of the factors, entry by entry."""
+        rule = self.kernel.rule
+        self.basis = rule.blend(self.basis, before.basis, partial(function, floor=rule.basis_floor))
+        self.codes = self.codes.blend(before.codes, partial(function, floor=rule.floor))
 
     def with_penalty(self, measure: Measure) -> Measure:
         penalty = self.kernel.rule.penalty_basis(self.basis)

@@ -82,7 +82,7 @@ class Dense(Storage):
             n_attributes=shape[0] + self.silent,
             n_points=shape[1],
             floor=max(1e-60, 100 * float(limits.tiny)),
-            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny)),
+            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny) * max(1.0, self.scale)),
             signed=self.extremes[0] < 0,
             mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
             priors=self.P is not None,

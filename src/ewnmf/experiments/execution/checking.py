@@ -28,8 +28,8 @@ class Comparison:
             return f"{self.row.spec}: the same to the bit"
         if not self.differing:
             return f"{self.row.spec}: the same within {TOLERANCE:g}"
-        told = ", ".join(f"{name} {stored!r} is now {new!r}" for name, (stored, new) in self.differing.items())
-        return f"{self.row.spec}: differs, {told}"
+        text = ", ".join(f"{name} {stored!r} is now {new!r}" for name, (stored, new) in self.differing.items())
+        return f"{self.row.spec}: differs, {text}"
 
 
 def chosen(rows: Sequence[Row], count: int, seed: int) -> list[Row]:

@@ -84,7 +84,7 @@ def statistics(given: Sample) -> Figures:
 
 
 def course(fit: Factorization) -> Figures:
-    """How the run went, of the iterations after gamma was settled, numbered from the start of the run.
+    """How the run went, of the iterations after gamma was tuned, numbered from the start of the run.
 
     ``rises``: iterations at which the objective rose by more than 1e-12 of itself. ``stable_at``: the iteration from
     which on the objective stays within 1 % of its fall (largest minus last value) of its last value. ``level_at``: the
@@ -99,12 +99,12 @@ def course(fit: Factorization) -> Figures:
         "excess": fit.excess,
         "n_iter": fit.n_iter,
         "rises": float(rises),
-        "stable_at": before + _settled(J, STABLE * (J.max() - J[-1])),
-        "level_at": before + _settled(E, STABLE * abs(E[-1])),
+        "stable_at": before + _stable_from(J, STABLE * (J.max() - J[-1])),
+        "level_at": before + _stable_from(E, STABLE * abs(E[-1])),
     }
 
 
-def _settled(values: Array, distance: float) -> int:
+def _stable_from(values: Array, distance: float) -> int:
     """The first position (from 1) from which on all values are within `distance` of the last one."""
     far = np.flatnonzero(np.abs(values - values[-1]) > distance)
     return int(far[-1]) + 2 if far.size else 1

@@ -20,7 +20,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 
 class Watcher(Protocol):
-    """Is told how the runs go; `tick` comes at least once a second."""
+    """Is called as the runs go; `tick` comes at least once a second."""
 
     def started(self, spec: Spec) -> None:
         """A run has begun."""
@@ -65,7 +65,7 @@ def run(specs: Sequence[Spec], store: Store, watcher: Watcher, *, jobs: int = 1,
     store : Store
         Where the rows go.
     watcher : Watcher
-        Is told how it goes.
+        Is called as it goes.
     jobs : int, default=1
         Processes.
     home : str, optional

@@ -122,11 +122,11 @@ def never_worse(found: Compared) -> tuple[str, str]:
         return NOT_RUN, "No data set has two runs."
     broken = [(view, each, gap) for view, each, gap in judged if gap.high < -LOSS_ALLOWED]
     view, each, least = min(judged, key=lambda item: item[2].mean)
-    told = f"The interval is wholly below -1 at {len(broken)} of {len(judged)} pairs of data set and view"
+    text = f"The interval is wholly below -1 at {len(broken)} of {len(judged)} pairs of data set and view"
     if broken:
-        told += f" ({'; '.join(f'{_place(view, each)} {_interval(gap)}' for view, each, gap in broken)})"
-    told += f". The lowest mean difference is {_interval(least)} ({_place(view, each)})."
-    return _so_far(NOT_MET if broken else MET, found), told
+        text += f" ({'; '.join(f'{_place(view, each)} {_interval(gap)}' for view, each, gap in broken)})"
+    text += f". The lowest mean difference is {_interval(least)} ({_place(view, each)})."
+    return _so_far(NOT_MET if broken else MET, found), text
 
 
 def keeps_most(found: Compared) -> tuple[str, str]:
@@ -138,20 +138,20 @@ def keeps_most(found: Compared) -> tuple[str, str]:
         return _so_far(MET, found), "No data set has 3 points to gain."
     short = [(view, each) for view, each in asked if each.kept is not None and each.kept < KEPT_ENOUGH]
     whole = sum(each.gap("ACC").mean for _, each in asked) / sum(each.possible() for _, each in asked)
-    told = (
+    text = (
         f"{len(asked) - len(short)} of {len(asked)} pairs of data set and view with 3 points or more to gain keep 80 % "
         f"or more; all of these together keep {100 * whole:.0f} %."
     )
     if short:
-        told += f" Short of it: {'; '.join(f'{_place(view, each)} {_percent(each.kept)}' for view, each in short)}."
-    told += " The best gamma is the highest of several noisy means, so the gain it promises is flattered."
-    return _so_far(NOT_MET if short else MET, found), told
+        text += f" Short of it: {'; '.join(f'{_place(view, each)} {_percent(each.kept)}' for view, each in short)}."
+    text += " The best gamma is the highest of several noisy means, so the gain it promises is flattered."
+    return _so_far(NOT_MET if short else MET, found), text
 
 
 def reaches_the_paper(found: Compared) -> tuple[str, str]:
-    """The mean ACC on Yale is the paper's or above, in every view; the NMI is told beside it."""
+    """The mean ACC on Yale is the paper's or above, in every view; the NMI stands beside it."""
     printed = PRINTED["table2"].values["ewnmf"]
-    reached, told = [], []
+    reached, texts = [], []
     for view, cases in found.items():
         if "yale" in cases:
             means = [100 * float(np.mean(cases["yale"].auto.values(measure))) for measure in MEASURES]
@@ -160,13 +160,13 @@ def reaches_the_paper(found: Compared) -> tuple[str, str]:
                 f"{measure} {mean:.2f} (paper {theirs:.2f})"
                 for measure, mean, theirs in zip(MEASURES, means, printed, strict=True)
             )
-            told.append(f"{CHOICE_VIEWS[view]} {figures}, {counted(cases['yale'].runs, 'run')}")
+            texts.append(f"{CHOICE_VIEWS[view]} {figures}, {counted(cases['yale'].runs, 'run')}")
     if not reached:
         return NOT_RUN, "Yale has not been run."
     outcome = MET if all(reached) else PART if any(reached) else NOT_MET
     if not all(_whole(cases, CASES[:1]) for cases in found.values()):
         outcome += " so far"
-    return outcome, f"With {'; with '.join(told)}. The paper presumably picked its gamma by label."
+    return outcome, f"With {'; with '.join(texts)}. The paper presumably picked its gamma by label."
 
 
 def _so_far(outcome: str, found: Compared) -> str:

@@ -154,9 +154,9 @@ def choices(found: Study) -> Table:
     for name, each in found.compared["unit_10"].items():
         gammas = np.array(chosen_gammas(found.experiments[name], each))
         finite = gammas[np.isfinite(gammas)]
-        told = f"{np.median(finite):.2g} ({finite.min():.2g} to {finite.max():.2g})" if finite.size else "-"
+        text = f"{np.median(finite):.2g} ({finite.min():.2g} to {finite.max():.2g})" if finite.size else "-"
         best = [f"{found.compared[view][name].best_gamma:.2g}" for view in CHOICE_VIEWS]
-        lines.append([each.case.title, f"{gammas.size - finite.size} of {counted(gammas.size, 'run')}", told, *best])
+        lines.append([each.case.title, f"{gammas.size - finite.size} of {counted(gammas.size, 'run')}", text, *best])
     head = ["", "plain NMF kept", "else gamma: median (range)"]
     return Table([*head, *(f"best by label, {title}" for title in CHOICE_VIEWS.values())], lines)
 

@@ -34,7 +34,7 @@ def wide_range(found: Mapping[str, Experiment], view: str) -> Judgement:
     met = asked = seen = 0
     sentences, brief = [], []
     for dataset, runs in found.items():
-        told = []
+        texts = []
         for measure in MEASURES:
             gaps = gaps_by_gamma(runs, view, measure)
             if gaps:
@@ -42,14 +42,14 @@ def wide_range(found: Mapping[str, Experiment], view: str) -> Judgement:
                 count = min(gap.count for gap in gaps.values())
                 asked, met = asked + 1, met + (longest_range(gaps) >= DECADES)
                 seen += bool(better)
-                told.append(
+                texts.append(
                     f"by {measure} clearly better at {len(better)} of {len(gaps)} gammas{_listed(better)}, "
                     f"clearly worse at {len(worse)}{_listed(worse)}"
                 )
                 if measure == "ACC":
                     brief.append(f"{len(better)} of {len(gaps)} gammas on {DATASETS[dataset]}")
-        if told:
-            sentences.append(f"{DATASETS[dataset]} ({count} runs): {'; '.join(told)}.")
+        if texts:
+            sentences.append(f"{DATASETS[dataset]} ({count} runs): {'; '.join(texts)}.")
     outcome = graded(met, asked)
     why = " ".join(sentences)
     rule = f" (Clearly: the 95 % interval of the mean difference lies off 0. Wide: {DECADES} powers of ten in a row.)"
@@ -89,15 +89,15 @@ def best_in_tables(found: Scores) -> Judgement:
         fields = [(name, rivals) for name in OURS]
         if "nmf-best" in scores:
             fields.insert(1, ("ewnmf-best", ["nmf-best"]))
-        told = []
+        texts = []
         for name, against in fields:
             if name in scores and against:
                 above, words = _stands(scores, name, against)
                 asked, met = asked + 1, met + above
-                told.append(words)
-        if told:
+                texts.append(words)
+        if texts:
             count = len(scores[rivals[0]].scores)
-            sentences.append(f"{DATASETS[dataset]} ({counted(count, 'run')}): {'; '.join(told)}.")
+            sentences.append(f"{DATASETS[dataset]} ({counted(count, 'run')}): {'; '.join(texts)}.")
             brief += [f"{DATASETS[dataset]} {_briefly(scores, rivals)}"] if "ewnmf-best" in scores else []
     told_briefly = f"ACC with the best gamma per run: {'; '.join(brief)}" if brief else ""
     return Judgement(graded(met, asked), " ".join(sentences), told_briefly)
@@ -107,8 +107,8 @@ def _briefly(scores: Mapping[str, Result], rivals: Sequence[str]) -> str:
     """Our ACC, that of the best rival, and of NMF with as many tries."""
     rival = max(rivals, key=lambda other: _mean(scores[other], "ACC"))
     against = [rival, *(["nmf-best"] if "nmf-best" in scores else [])]
-    told = " and ".join(f"{100 * _mean(scores[name], 'ACC'):.1f} ({PROTOCOLS[name].label})" for name in against)
-    return f"{100 * _mean(scores['ewnmf-best'], 'ACC'):.1f} against {told}"
+    text = " and ".join(f"{100 * _mean(scores[name], 'ACC'):.1f} ({PROTOCOLS[name].label})" for name in against)
+    return f"{100 * _mean(scores['ewnmf-best'], 'ACC'):.1f} against {text}"
 
 
 def _stands(scores: Mapping[str, Result], name: str, rivals: Sequence[str]) -> tuple[bool, str]:
@@ -133,7 +133,7 @@ def beaten_only(found: Scores) -> Judgement:
     kept = [name for name in ("ewnmf-best", "ewnmf-one") if lost[name].items() <= allowed.items()]
     half = [name for name in ("ewnmf-best", "ewnmf-one") if asked[name] and len(lost[name]) <= asked[name] / 2]
     outcome = HOLDS if len(kept) == 2 else PART if half else NOT_SEEN
-    told = "; ".join(
+    text = "; ".join(
         f"{OURS[name]} it is best by ACC at {asked[name] - len(lost[name])} of {asked[name]} places"
         for name in OURS
         if asked[name]
@@ -142,7 +142,7 @@ def beaten_only(found: Scores) -> Judgement:
     fair = f" NMF given as many tries is above EWNMF with the best gamma per run at {len(tries)} of them."
     return Judgement(
         outcome,
-        f"A place is a data set and a number of clusters, {_draws(found)} at each. EWNMF: {told}. Beaten with the "
+        f"A place is a data set and a number of clusters, {_draws(found)} at each. EWNMF: {text}. Beaten with the "
         f"best gamma per run: {_places(lost['ewnmf-best'])}.{fair if _has(found, 'nmf-best') else ''}",
         f"best by ACC at {asked['ewnmf-best'] - len(lost['ewnmf-best'])} of {asked['ewnmf-best']} places with the best "
         f"gamma per run, at {asked['ewnmf-one'] - len(lost['ewnmf-one'])} with one gamma"

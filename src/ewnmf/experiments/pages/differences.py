@@ -30,17 +30,17 @@ def explanations(table: str, views: ByView, found: Experiment) -> list[str]:
     if not views[MAIN]:
         return []
     dataset = DATASETS[PRINTED[table].dataset]
-    told = []
+    texts = []
     for name, explain in _EXPLAIN.items():
         if name in views[MAIN]:
             gaps = _gaps(table, views[MAIN][name])
             head = f"{dataset}, {PROTOCOLS[name].label} ({_points(gaps)})"
             if max(map(abs, gaps)) <= POINTS:
-                told.append(f"{head}: within {POINTS:g} points.")
+                texts.append(f"{head}: within {POINTS:g} points.")
             else:
                 chance = _within_chance(table, views[MAIN][name])
-                told.append(f"{head}: {explain(table, views, found)}{chance}")
-    return told
+                texts.append(f"{head}: {explain(table, views, found)}{chance}")
+    return texts
 
 
 def _within_chance(table: str, result: Result) -> str:
@@ -65,8 +65,8 @@ def _points(gaps: tuple[float, ...]) -> str:
 
 
 def _other_views(table: str, views: ByView, name: str) -> str:
-    told = [f"{VIEWS[view]} {_points(_gaps(table, found[name]))}" for view, found in views.items() if view != MAIN]
-    return f"In the other views: {'; '.join(told)}."
+    texts = [f"{VIEWS[view]} {_points(_gaps(table, found[name]))}" for view, found in views.items() if view != MAIN]
+    return f"In the other views: {'; '.join(texts)}."
 
 
 def _nmf(table: str, views: ByView, found: Experiment) -> str:

@@ -61,7 +61,7 @@ def panels(n_rows: int, n_columns: int, width: float, height: float, **sharing: 
 
 
 def against_gamma(found: Experiment, table: str) -> Figure:
-    """ACC and NMI against gamma, a line of panels per view; NMF is flat, ``"auto"`` is marked where it settled."""
+    """ACC and NMI against gamma, a line of panels per view; NMF is flat, ``"auto"`` is marked at its choice."""
     figure, axes = panels(len(VIEWS), 2, 9.0, 8.6, sharex=True)
     for line, (view, title) in zip(axes, VIEWS.items(), strict=True):
         for ax, measure in zip(line, MEASURES, strict=True):

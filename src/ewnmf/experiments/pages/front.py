@@ -42,13 +42,13 @@ class Chapter:
 def chapter(name: str, material: Material, judged: Sequence[Verdict]) -> Section:
     """A chapter with the verdicts on its claims."""
     made = CHAPTERS[name]
-    told = [
+    texts = [
         f"{paper.CLAIMS[verdict.claim].says}: **{verdict.outcome}**." + (f" {verdict.brief}." if verdict.brief else "")
         for verdict in judged
         if verdict.claim in made.claims
     ]
     parts = made.parts(material) or missing(" ".join(made.targets))
-    return Section(made.title, [*([bullets(told)] if told else []), *parts])
+    return Section(made.title, [*([bullets(texts)] if texts else []), *parts])
 
 
 def idea(material: Material) -> list[Part]:

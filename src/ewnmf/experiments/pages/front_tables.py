@@ -53,8 +53,8 @@ def _listed(gammas: Sequence[float]) -> str:
             stretches[-1].append(power)
         else:
             stretches.append([power])
-    told = [f"{10.0 ** each[0]:g}" + (f" to {10.0 ** each[-1]:g}" if len(each) > 1 else "") for each in stretches]
-    return ", ".join(told) or "none"
+    summary = [f"{10.0 ** each[0]:g}" + (f" to {10.0 ** each[-1]:g}" if len(each) > 1 else "") for each in stretches]
+    return ", ".join(summary) or "none"
 
 
 def both_tables(found: Mapping[str, Mapping[str, Result]]) -> Table:
@@ -149,6 +149,6 @@ def sparseness(yale: Experiment) -> Table:
     for method, values in found.items():
         if values:
             ours = spread(values)
-            told = f"{ours.mean:.2f}" + (f" ± {ours.deviation:.2f}" if ours.count > 1 else "")
-            lines.append([METHODS[method] + (shown if method == "ewnmf" else ""), told, str(ours.count)])
+            summary = f"{ours.mean:.2f}" + (f" ± {ours.deviation:.2f}" if ours.count > 1 else "")
+            lines.append([METHODS[method] + (shown if method == "ewnmf" else ""), summary, str(ours.count)])
     return Table(["", "sparseness of the bases", "runs"], lines)

@@ -102,7 +102,7 @@ def method_title(row: Row) -> str:
 
 
 def gamma_title(row: Row) -> str:
-    """The gamma that was asked for, and what ``"auto"`` settled on."""
+    """The gamma that was asked for, and what ``"auto"`` chose."""
     gamma = row.spec.gamma
     if isinstance(gamma, str):
         return f'gamma="{gamma}" ({number(row.figures["gamma"])})'

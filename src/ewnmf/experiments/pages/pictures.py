@@ -55,7 +55,7 @@ def signal_weights(
 
 @dataclass(frozen=True)
 class Descent:
-    """The objective after every iteration but the `first` ones, which settled gamma, and its lower bound."""
+    """The objective after every iteration but the `first` ones, which tuned gamma, and its lower bound."""
 
     label: str
     history: Array
@@ -101,9 +101,9 @@ def cost_curves(runs: Mapping[str, Descent], n_columns: int = 3) -> Figure:
 def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
     iterations = np.arange(run.cost.size) + 1 + run.first
     ax.plot(iterations, run.cost, color=colour, lw=1.6)
-    settled = run.cost[min(4, run.cost.size - 1) :]
-    margin = 0.05 * (settled.max() - settled.min())
-    ax.set_ylim(settled.min() - margin, settled.max() + 4 * margin)
+    later = run.cost[min(4, run.cost.size - 1) :]
+    margin = 0.05 * (later.max() - later.min())
+    ax.set_ylim(later.min() - margin, later.max() + 4 * margin)
     ax.axvline(STABLE, color=plots.GREY, lw=1, ls=":", label=f"{STABLE} iterations")
     rises = run.rises
     if rises.size:

@@ -181,9 +181,9 @@ def _page(material: Material, judged: Sequence[Verdict], chapters: Sequence[Sect
     claims = Table(["the paper's claim", "where", "verdict", "in numbers"], lines, left=4)
     runs = overall(material.rows)
     part = "All" if runs.present == runs.planned else f"{runs.present} of the"
-    told = f"{part} {runs.planned} runs of the full protocol are there: [what each figure stands on]({AT})."
+    summary = f"{part} {runs.planned} runs of the full protocol are there: [what each figure stands on]({AT})."
     parts = [
-        Section("What holds", [claims, wrapped(told)]),
+        Section("What holds", [claims, wrapped(summary)]),
         *chapters,
         Section("What it stands on", [wrapped(STANDS_ON), coverage_table(material.rows)]),
     ]

@@ -115,14 +115,14 @@ def coverage(found: Experiment, views: ByView | None = None) -> str:
         counts: dict[int, list[int]] = {}
         for k in sorted({run[0] for run in runs}):
             counts.setdefault(sum(run[0] == k for run in runs), []).append(k)
-        told = " and ".join(f"{n} of {paper.DRAWS} draws at {_clusters(ks)}" for n, ks in counts.items())
+        text = " and ".join(f"{n} of {paper.DRAWS} draws at {_clusters(ks)}" for n, ks in counts.items())
         if found.dataset == "tdt2" and min(counts) < paper.DRAWS:
-            told += " (those with the fewest texts are made first)"
+            text += " (those with the fewest texts are made first)"
     else:
-        told = f"{len(runs)} of {paper.STARTS} starts"
+        text = f"{len(runs)} of {paper.STARTS} starts"
     tries = sum(1 for attempt in found.rows.get("nmf", {}))
     words = (
-        f"In the store: {told}; {len(found.gammas)} of {len(paper.GAMMAS)} gammas; {counted(tries, 'try')} of NMF "
+        f"In the store: {text}; {len(found.gammas)} of {len(paper.GAMMAS)} gammas; {counted(tries, 'try')} of NMF "
         f"for each; {found.iterations} of {paper.ITERATIONS} iterations."
     )
     return wrapped(words.replace("trys", "tries"))

@@ -121,14 +121,14 @@ def picked_gammas(views: ByView) -> str:
         if "ewnmf-one" in found
     }
     if one:
-        told = ", ".join(f"{gamma:g} ({view})" for view, gamma in one.items())
-        sentences.append(f"One gamma for all runs, by label: {told}.")
+        summary = ", ".join(f"{gamma:g} ({view})" for view, gamma in one.items())
+        sentences.append(f"One gamma for all runs, by label: {summary}.")
     ranges = []
     for view, found in views.items():
         if "ewnmf-best" in found:
             counts = Counter(found["ewnmf-best"].picks.values())
-            told = ", ".join(f"{gamma:g} in {counts[gamma]}" for gamma in sorted(counts, key=float))
-            ranges.append(f"{told} ({VIEWS[view]})")
+            summary = ", ".join(f"{gamma:g} in {counts[gamma]}" for gamma in sorted(counts, key=float))
+            ranges.append(f"{summary} ({VIEWS[view]})")
     if ranges:
         sentences.append(f"Best gamma per run, by label, with the number of runs: {'; '.join(ranges)}.")
     return " ".join(sentences)
@@ -253,7 +253,7 @@ def weights_by_gamma(rows: Iterable[Row]) -> Table:
     for gamma, group in found.items():
         columns = [[row.figures[name] for row in group] for name in ("weight_destroyed", "weight_rest")]
         used = [row.figures["gamma"] for row in group]
-        told = f'"auto" ({number(min(used))} to {number(max(used))})' if gamma == "auto" else gamma
-        lines.append([told, *(f"{np.median(column):.2g}" for column in columns), str(len(group))])
+        summary = f'"auto" ({number(min(used))} to {number(max(used))})' if gamma == "auto" else gamma
+        lines.append([summary, *(f"{np.median(column):.2g}" for column in columns), str(len(group))])
     head = ["gamma", "weight where destroyed (1 = equal)", "elsewhere in that mixture", "runs"]
     return Table(head, lines)

@@ -110,7 +110,7 @@ def weights_of_destroyed(rows: Sequence[Row], seen: Seen) -> Judgement:
             by_gamma.setdefault(row.spec.gamma, []).append(ratio)
     if not by_gamma:
         return Judgement(NOT_RUN, "")
-    met, told = [], []
+    met, texts = [], []
     for gamma, ratios in sorted(by_gamma.items(), key=lambda item: isinstance(item[0], str)):
         hits = sum(ratio < DESTROYED for ratio in ratios)
         alike = seen.unlikeness.get(gamma, [])
@@ -120,10 +120,10 @@ def weights_of_destroyed(rows: Sequence[Row], seen: Seen) -> Judgement:
         )
         if alike:
             words += f"; the others spread by a factor of {np.median(alike):.2g} (median), {max(alike):.2g} (largest)"
-        told.append(words)
+        texts.append(words)
     why = (
         "Median weight of the destroyed samples, divided by that of the others of the mixture (and the 95th over the "
-        f"5th percentile of all others). {'. '.join(words[0].upper() + words[1:] for words in told)}."
+        f"5th percentile of all others). {'. '.join(words[0].upper() + words[1:] for words in texts)}."
     )
     everything = [ratio for ratios in by_gamma.values() for ratio in ratios]
     hits = sum(ratio < DESTROYED for ratio in everything)
@@ -157,12 +157,12 @@ def rising_onmf(rows: Sequence[Row]) -> Judgement:
     counts = {method: count for method, count in _rising(rows).items() if method.startswith("onmf")}
     if not counts:
         return Judgement(NOT_RUN, "")
-    told = "; ".join(
+    text = "; ".join(
         f"{METHODS[method]} {rose} of {counted(of, 'run')}" for method, (rose, of) in sorted(counts.items())
     )
     outcome = HOLDS if any(rose for rose, _ in counts.values()) else NOT_SEEN
     brief = f"it rose in {' and '.join(f'{rose} of {of}' for _, (rose, of) in sorted(counts.items()))} runs"
-    return Judgement(outcome, f"The cost rose at least once in: {told}.", brief)
+    return Judgement(outcome, f"The cost rose at least once in: {text}.", brief)
 
 
 def _rising(rows: Sequence[Row]) -> dict[str, tuple[int, int]]:
@@ -181,11 +181,11 @@ def stable(yale: Experiment, seen: Seen) -> Judgement:
     if not falls:
         return Judgement(NOT_RUN, "")
     met = [(fall < LATE) != (method == "convex-nmf") for method, fall in falls.items()]
-    told = ", ".join(f"{METHODS[method]} {fall:.1%}" for method, fall in falls.items()) + _at(yale)
+    text = ", ".join(f"{METHODS[method]} {fall:.1%}" for method, fall in falls.items()) + _at(yale)
     found = {method: _figure(yale, method, "stable_at") for method in METHODS}
     reached = ", ".join(f"{METHODS[method]} {np.median(at):.0f}" for method, at in found.items() if at)
     why = (
-        f"Cost lost from the {WITHIN}th iteration to the last, one run of each (stable: under {LATE:.0%}): {told}. "
+        f"Cost lost from the {WITHIN}th iteration to the last, one run of each (stable: under {LATE:.0%}): {text}. "
         "By the rule planned first, the iteration from which "
         f"the cost stays within 1 % of its whole fall, median over the runs: {reached}; that rule "
         "flatters methods whose first step is large."

@@ -22,7 +22,7 @@ LOSSES = ("euclidean", "kullback-leibler")
 AUTO_RULE = 2
 """Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
 
-0: gamma settles at 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
+0: gamma is tuned to 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
 2: more partitions, a lower threshold, smaller subsamples.
 """
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")

@@ -124,20 +124,23 @@ def _step_of_kind(loss, num, den, codes, bounds, weight, new):
     if len(bounds) == 2:
 
         def plain(loss, num, den, codes, bounds, weight, new):
-            floor, cap = new.dtype.type(bounds[0]), new.dtype.type(bounds[1])
+            real = new.dtype.type
+            floor, cap = real(bounds[0]), real(bounds[1])
+            most = real(1e-6 * bounds[1] * bounds[1])
             for k in range(codes.size):
                 moved = codes[k] * _factor(loss, num[k], den[k], cap)
-                new[k] = moved if moved > floor else floor
+                new[k] = min(moved, most) if moved > floor else floor
 
         return plain
 
     def penalised(loss, num, den, codes, bounds, weight, new):
         real = new.dtype.type
         floor, cap, linear, ridge = real(bounds[0]), real(bounds[1]), weight * bounds[2], weight * bounds[3]
+        most = real(1e-6 * bounds[1] * bounds[1])
         for k in range(codes.size):
             factor = _penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap)
             moved = codes[k] * real(min(factor, cap))
-            new[k] = moved if moved > floor else floor
+            new[k] = min(moved, most) if moved > floor else floor
 
     return penalised
 
