@@ -13,7 +13,7 @@ from benchmarks import transcription
 from benchmarks.problems import Problem
 from benchmarks.timing import Work
 from ewnmf import factorize
-from ewnmf.storage.sparse import storage
+from ewnmf.storage.matrix import storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
 __all__ = ["ORDER", "OTHER_ORDER", "matrix_product", "ours", "plain_numpy", "products_alone", "scikit_learn"]

@@ -19,11 +19,10 @@ from ewnmf.losses.base import Loss
 from ewnmf.losses.beta import Beta
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
-from ewnmf.models.base import Model
+from ewnmf.models.base import Factors, Model
 from ewnmf.models.convex import Convex
 from ewnmf.models.nmf import NMF
 from ewnmf.models.orthogonal import Orthogonal
-from ewnmf.models.rule import Factors
 from ewnmf.models.semi import Semi
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense

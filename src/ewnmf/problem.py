@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ewnmf import losses, models, weightings
-from ewnmf.models.rule import Facts, Rule
-from ewnmf.scalar import has_own_form
+from ewnmf.models.base import Facts, Rule
 
 __all__ = ["Problem"]
 
@@ -84,6 +83,6 @@ class Problem:
 
     @property
     def foreign(self) -> dict[str, object]:
-        """The loss and the weighting, where they bring no scalar form: only their array forms are known."""
+        """The loss and the weighting, where their class brings no scalar form itself: an inherited one is another's."""
         parts = {"loss": self.loss, "weighting": self.weighting}
-        return {name: part for name, part in parts.items() if not has_own_form(part)}
+        return {name: part for name, part in parts.items() if "scalar" not in vars(type(part))}

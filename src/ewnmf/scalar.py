@@ -10,9 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
-__all__ = ["Numbers", "exp", "expm1", "has_own_form", "log1p", "log_of_ratio", "square"]
+__all__ = ["Numbers", "exp", "expm1", "log1p", "log_of_ratio", "square"]
 
 
 class Numbers(NamedTuple):
@@ -23,18 +21,6 @@ class Numbers(NamedTuple):
     tiny: Any
     zero: Any
     one: Any
-
-    @classmethod
-    def of(cls, dtype: Any, tiny: float, limit: float, real: Any = None) -> Numbers:
-        """Those of data of `dtype`, as numbers of the type `real` (the same where not given)."""
-        real = np.dtype(dtype).type if real is None else real
-        small = 1e-37 if dtype == np.float32 else 1e-300
-        return cls(real(small), real(limit), real(tiny), real(0), real(1))
-
-
-def has_own_form(part: object) -> bool:
-    """Whether the class of a loss or weighting says itself what its scalar form is: an inherited one is another's."""
-    return "scalar" in vars(type(part))
 
 
 def exp(x: Any) -> Any:

@@ -15,7 +15,7 @@ from ewnmf.fitting.pipeline import Job, restarts
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.starts import Starts, draw_start
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Solution
 

@@ -28,10 +28,10 @@ MEASURE = """
 import numpy as np
 from ewnmf.kernels.compiled import passes
 from ewnmf.losses import Euclidean
-from ewnmf.scalar import Numbers
+from ewnmf.losses.elementary import numbers
 E = np.empty(2)
 X, Y, A = np.full((2, 3), 5.0), np.full((2, 3), 3.0), np.ones((2, 3))
-passes.measure_rows(X, Y, A, Euclidean().scalar(Numbers.of(np.float64, 1e-90, 354.0)), E)
+passes.measure_rows(X, Y, A, Euclidean().scalar(numbers(np.float64, 1e-90)), E)
 print(*E)
 """
 INTERRUPTED = f"""

@@ -17,6 +17,7 @@ from ewnmf.kernels import select
 from ewnmf.kernels.compiled import fused
 from ewnmf.kernels.compiled.records import How
 from ewnmf.kernels.reference import Kernel
+from ewnmf.losses.elementary import numbers
 from ewnmf.losses.euclidean import Squared
 from ewnmf.problem import Problem
 from ewnmf.scalar import Numbers, exp, expm1
@@ -189,7 +190,7 @@ def test_no_compiled_dispatch_falls_through() -> None:
 
     from ewnmf.kernels.compiled import formulas, rows
 
-    numbers = Numbers.of(np.float64, 1e-90, 354.0)
+    ends = numbers(np.float64, 1e-90)
 
     calls = [
         lambda loss, v: rows.losses_of_row(loss, v, v, v),
@@ -197,7 +198,7 @@ def test_no_compiled_dispatch_falls_through() -> None:
         lambda loss, v: rows.pull_row_again(loss, v, v, v, v, v),
         lambda loss, v: formulas.factor(loss, 1.0, 1.0, 1.0),
         lambda loss, v: formulas.penalised_factor(loss, 1.0, 1.0, 1.0, 0.0, 0.0, 1.0),
-        lambda form, v: rows.weigh_row(How(Squared(numbers), form), v, v, None, 0, v, v),
+        lambda form, v: rows.weigh_row(How(Squared(ends), form), v, v, None, 0, v, v),
     ]
     for call in calls:
         with pytest.raises(errors.TypingError, match="has no formula"):
@@ -283,7 +284,7 @@ def test_machine_code_of_own_forms_is_not_kept_on_disk() -> None:
 
     from ewnmf.kernels.compiled.entry import _is_ours
 
-    numbers = Numbers.of(np.float64, 1e-90, 354.0)
-    ours = How(Squared(numbers), Entropy(0.1).scalar(np.float64))
+    ends = numbers(np.float64, 1e-90)
+    ours = How(Squared(ends), Entropy(0.1).scalar(np.float64))
     assert _is_ours(typeof(ours))
-    assert not _is_ours(typeof(ours._replace(loss=TriplePower(numbers))))
+    assert not _is_ours(typeof(ours._replace(loss=TriplePower(ends))))

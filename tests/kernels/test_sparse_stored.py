@@ -21,16 +21,16 @@ from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
-from ewnmf.models.base import Model
+from ewnmf.models.base import Block, Factors, Model, product
 from ewnmf.models.convex import Convex
 from ewnmf.models.nmf import NMF
 from ewnmf.models.orthogonal import Orthogonal
-from ewnmf.models.rule import Block, Factors, product
 from ewnmf.models.semi import Semi
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import solve
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.sparse import Sparse, Stored, storage
+from ewnmf.storage.matrix import storage
+from ewnmf.storage.sparse import Sparse, Stored
 from ewnmf.weightings.uniform import Uniform
 
 LOSSES: list[Loss] = [Euclidean(), KullbackLeibler(), Alpha(0.05), Alpha(0.3), Alpha(0.5), Alpha(1.0), Alpha(2.5)]

@@ -13,8 +13,8 @@ from ewnmf import losses, models, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kernel, Swept
 from ewnmf.kernels.select import kernel_for
+from ewnmf.models.base import Block
 from ewnmf.models.nmf import Multiplicative
-from ewnmf.models.rule import Block
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 

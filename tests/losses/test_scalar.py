@@ -10,11 +10,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from ewnmf.losses.base import Loss
-from ewnmf.losses.elementary import largest_exponent, largest_power
-from ewnmf.scalar import Numbers
+from ewnmf.losses.elementary import largest_power, numbers
 from tests.problems import LOSSES
 
-NUMBERS = Numbers.of(np.float64, 1e-90, largest_exponent(np.float64))
+NUMBERS = numbers(np.float64, 1e-90)
 CAP = largest_power(np.float64)
 every_loss = pytest.mark.parametrize("loss", LOSSES, ids=repr)
 positive = st.floats(1e-6, 1e6)

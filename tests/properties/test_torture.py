@@ -113,7 +113,7 @@ def test_penalties_follow_the_unit_and_are_found_where_they_do_not(changes: dict
     far = ordinary(**changes).scaled(2.0**40)
     with by_reference():
         assert verdict("units", far) == "held"
-        with patch("ewnmf.models.rule.Facts.penalty_units", lambda self, loss: (1.0, 1.0, 1.0, 1.0)):
+        with patch("ewnmf.models.base.Facts.penalty_units", lambda self, loss: (1.0, 1.0, 1.0, 1.0)):
             assert verdict("units", far) == "violated"
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 
 import ewnmf
 from ewnmf.storage import matrix
-from ewnmf.storage.sparse import storage
+from ewnmf.storage.matrix import storage
 
 RNG = np.random.default_rng(0)
 X = np.where(RNG.random((9, 6)) < 0.4, RNG.normal(size=(9, 6)), 0)

@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ewnmf.kernels.reference import Kept, Measure, Swept
+from ewnmf.kernels.reference import Kept, Measure, Swept, add_arrays
 from ewnmf.losses.euclidean import Euclidean
+from ewnmf.models.base import Block, Factors, Facts, Rule
 from ewnmf.models.nmf import NMF
-from ewnmf.models.rule import Block, Factors, Facts, Rule
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import encode, weights_of
 from ewnmf.solvers.loop import Iteration, Solution, solve
 from ewnmf.solvers.tuning import SelfTuning
-from ewnmf.storage.base import Codes, Storage, add_arrays
+from ewnmf.storage.base import Codes, Storage
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.memory import CodesInMemory
 from ewnmf.storage.sparse import Sparse

@@ -11,7 +11,8 @@ from scipy import sparse
 import ewnmf
 from ewnmf import losses, models, weightings
 from ewnmf.problem import Problem
-from ewnmf.storage.sparse import Sparse, storage
+from ewnmf.storage.matrix import storage
+from ewnmf.storage.sparse import Sparse
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 
 import ewnmf
 from ewnmf import losses, models
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import solve
 from ewnmf.storage.dense import Dense

@@ -15,7 +15,7 @@ from ewnmf.fitting.pipeline import Job
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import GammaRequest
 from ewnmf.fitting.starts import point_numbers
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
 from ewnmf.storage.matrix import dense, largest_of_rows

@@ -28,8 +28,7 @@ from ewnmf.fitting.request import GammaRequest, Settings, check_gamma
 from ewnmf.fitting.starts import INITS, Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.losses.base import Loss
-from ewnmf.models.base import Model
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Iteration
 
 __all__ = ["CallbackSupport", "FitTasks", "with_callbacks"]

@@ -17,7 +17,7 @@ from ewnmf.fitting.frames import numeric_table
 from ewnmf.fitting.guard import scaled_bounds
 from ewnmf.fitting.points import Points, read_points, spread
 from ewnmf.fitting.unit import times
-from ewnmf.models.rule import Facts
+from ewnmf.models.base import Facts
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import encode, weights_of
 

@@ -8,7 +8,7 @@ from ewnmf import models, weightings
 from ewnmf.choosing.gamma import GammaPath
 from ewnmf.choosing.rank import RankPath
 from ewnmf.losses.registry import LOSSES
-from ewnmf.models.rule import Facts
+from ewnmf.models.base import Facts
 from ewnmf.problem import Problem
 from ewnmf.weightings.registry import WEIGHTINGS
 

@@ -16,7 +16,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.rule import Basis, Block, Factors, weighed
+from ewnmf.models.base import Basis, Block, Factors, weighed
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.threads import Workers

@@ -17,8 +17,8 @@ from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.points import Points, spread
 from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.unit import Unit, times
+from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
-from ewnmf.models.rule import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
 from ewnmf.solvers.tuning import SelfTuning, rounding

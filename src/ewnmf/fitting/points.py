@@ -15,8 +15,7 @@ from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, weighted_sums
-from ewnmf.storage.sparse import storage
+from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, storage, weighted_sums
 
 __all__ = ["Points", "extremes_of", "read_points", "spread"]
 

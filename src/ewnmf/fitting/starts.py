@@ -13,7 +13,7 @@ from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.fitting.nndsvd import nndsvd
 from ewnmf.fitting.points import Points
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import by_form, row_blocks

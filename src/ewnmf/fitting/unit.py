@@ -17,7 +17,7 @@ from ewnmf._types import Array
 from ewnmf.fitting import checks
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.request import GammaRequest
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Iteration, Solution
 

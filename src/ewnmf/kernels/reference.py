@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ewnmf._types import Array, Float64
-from ewnmf.models.rule import Basis, Block, Rule, Stats, Terms, product
+from ewnmf.models.base import Basis, Block, Rule, Stats, Terms, product
 from ewnmf.problem import Problem
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["Kept", "Kernel", "Measure", "Seen", "Swept"]
+__all__ = ["Kept", "Kernel", "Measure", "Seen", "Swept", "add_arrays", "add_sums"]
 
 _NOTHING: Array = np.empty(0)
 
@@ -49,6 +49,20 @@ class Swept(NamedTuple):
     H: Array
     stats: Stats
     measure: Measure
+
+
+def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
+    """The sums of two tuples of arrays; the first is added to in place."""
+    if total is None:
+        return share
+    for mine, theirs in zip(total, share, strict=True):
+        mine += theirs
+    return total
+
+
+def add_sums(total: tuple[Stats, Measure], share: tuple[Stats, Measure]) -> tuple[Stats, Measure]:
+    """Statistics and measure of two blocks; the first statistics are added to in place."""
+    return add_arrays(total[0], share[0]), total[1].plus(share[1])
 
 
 class Kept(NamedTuple):

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from ewnmf.kernels.compiled.fused import FusedKernel, FusedStoredKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.stored import StoredKernel
-from ewnmf.models.rule import Rule
+from ewnmf.models.base import Rule
 from ewnmf.problem import Problem
 
 __all__ = ["kernel_for"]

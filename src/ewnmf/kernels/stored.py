@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel, Seen
-from ewnmf.models.rule import Basis, Block, Terms
+from ewnmf.models.base import Basis, Block, Terms
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["NEARLY_FITTED", "Look", "LowRank", "StoredKernel"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.scalar import Numbers
 
 __all__ = [
     "box_cox",
@@ -17,6 +18,7 @@ __all__ = [
     "largest_exponent",
     "largest_power",
     "log_ratio",
+    "numbers",
     "quotient",
 ]
 
@@ -72,3 +74,10 @@ def inverse_box_cox(value: Array, exponent: float) -> Array:
     with np.errstate(divide="ignore"):
         log = value if exponent == 0 else np.log1p(np.maximum(exponent * value, -1)) / exponent
     return np.exp(np.minimum(log, limit))
+
+
+def numbers(dtype: Any, tiny: float, real: Any = None) -> Numbers:
+    """Where numbers of `dtype` end, for scalar forms, as numbers of the type `real` (the same where not given)."""
+    real = np.dtype(dtype).type if real is None else real
+    small = 1e-37 if dtype == np.float32 else 1e-300
+    return Numbers(real(small), real(largest_exponent(dtype)), real(tiny), real(0), real(1))

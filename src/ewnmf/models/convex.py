@@ -7,9 +7,8 @@ from typing import Any, ClassVar
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.models.base import Model
+from ewnmf.models.base import Basis, Block, Facts, Model, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.models.nmf import Multiplicative
-from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.models.semi import SemiPlain, SemiWeighted, negative, positive, root_ratio, signed_codes_step
 from ewnmf.weightings.base import Weighting
 

@@ -9,8 +9,20 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.models.base import Model, check_strength, refusal
-from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats, Terms, multiply, product, weighed
+from ewnmf.models.base import (
+    Basis,
+    Block,
+    Facts,
+    Model,
+    Rule,
+    Stats,
+    Terms,
+    check_strength,
+    multiply,
+    product,
+    refusal,
+    weighed,
+)
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["NMF", "Multiplicative", "Penalised", "Penalty", "PlainMultiplicative", "in_double", "in_range"]

@@ -10,9 +10,22 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.models.base import Model, check_strength, refusal
+from ewnmf.models.base import (
+    Basis,
+    Block,
+    Factors,
+    Facts,
+    Model,
+    Rule,
+    Stats,
+    Terms,
+    check_strength,
+    multiply,
+    product,
+    refusal,
+    weighed,
+)
 from ewnmf.models.nmf import Multiplicative, in_double, in_range
-from ewnmf.models.rule import Basis, Block, Factors, Facts, Rule, Stats, Terms, multiply, product, weighed
 from ewnmf.models.semi import root_ratio
 from ewnmf.naming import unknown_name
 from ewnmf.weightings.base import Weighting

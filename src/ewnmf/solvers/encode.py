@@ -10,7 +10,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.rule import Block, Facts
+from ewnmf.models.base import Block, Facts
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure
-from ewnmf.models.rule import Factors
+from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.orders import ORDERS

@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ewnmf._types import Array
-from ewnmf.kernels.reference import Kernel, Measure
+from ewnmf.kernels.reference import Kernel, Measure, add_sums
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.rule import Basis, Block, Factors, Rule, Stats
+from ewnmf.models.base import Basis, Block, Factors, Rule, Stats
 from ewnmf.problem import Problem
-from ewnmf.storage.base import Codes, Storage, add_sums
+from ewnmf.storage.base import Codes, Storage
 from ewnmf.storage.threads import Workers, single_threaded_blas
 from ewnmf.weightings.base import Weighting
 

@@ -13,27 +13,13 @@ from typing import Any, TypeVar
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure, Swept
-from ewnmf.models.rule import Basis, Block, Facts, Rule, Stats
+from ewnmf.models.base import Basis, Block, Facts, Rule, Stats
 from ewnmf.problem import Problem
 from ewnmf.storage.threads import Workers
 
-__all__ = ["Answer", "Codes", "Storage", "add_arrays", "add_sums"]
+__all__ = ["Answer", "Codes", "Storage"]
 
 Answer = TypeVar("Answer")
-
-
-def add_arrays(total: tuple[Array, ...] | None, share: tuple[Array, ...]) -> tuple[Array, ...]:
-    """The sums of two tuples of arrays; the first is added to in place."""
-    if total is None:
-        return share
-    for mine, theirs in zip(total, share, strict=True):
-        mine += theirs
-    return total
-
-
-def add_sums(total: tuple[Stats, Measure], share: tuple[Stats, Measure]) -> tuple[Stats, Measure]:
-    """Statistics and measure of two blocks; the first statistics are added to in place."""
-    return add_arrays(total[0], share[0]), total[1].plus(share[1])
 
 
 class Codes(ABC):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.models.rule import Block, Facts, Rule, product
+from ewnmf.models.base import Block, Facts, Rule, product
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Answer, Codes, Storage
 from ewnmf.storage.memory import CodesInMemory

@@ -1,4 +1,4 @@
-"""What is asked of a matrix (n x m, rows are points) before it is a storage, however it is stored."""
+"""What is asked of a matrix (n x m, rows are points) before it is a storage, however it is stored; and its storage."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
+from ewnmf.storage.dense import Dense
+from ewnmf.storage.sparse import Sparse
 
 __all__ = [
     "by_form",
@@ -21,6 +23,7 @@ __all__ = [
     "nonzero_counts",
     "row_blocks",
     "scaled",
+    "storage",
     "weighted_sums",
 ]
 
@@ -106,3 +109,8 @@ def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
             end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + n_entries, "right")) - 1))
         yield slice(at, end)
         at = end
+
+
+def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
+    """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
+    return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

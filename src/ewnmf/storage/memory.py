@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.kernels.reference import Kept, Measure, Swept
-from ewnmf.models.rule import Basis, Block, Stats
-from ewnmf.storage.base import Answer, Codes, add_arrays
+from ewnmf.kernels.reference import Kept, Measure, Swept, add_arrays
+from ewnmf.models.base import Basis, Block, Stats
+from ewnmf.storage.base import Answer, Codes
 from ewnmf.storage.threads import Workers, single_threaded_blas
 
 if TYPE_CHECKING:

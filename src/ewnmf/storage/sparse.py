@@ -6,14 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csc_array, issparse
+from scipy.sparse import csc_array
 
 from ewnmf._types import Array
-from ewnmf.models.rule import Block, Facts, Rule
+from ewnmf.models.base import Block, Facts, Rule
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 
-__all__ = ["Sparse", "Stored", "storage"]
+__all__ = ["Sparse", "Stored"]
 
 _BLOCK_STORED = 1 << 15
 
@@ -107,8 +107,3 @@ class Stored(Sparse):
         part = slice(ends[0], ends[-1])
         points = csc_array((X.data[part], X.indices[part], ends - ends[0]), shape=(X.shape[0], ends.size - 1))
         return Block(points, None, None if self.s is None else self.s[cut], self.silent)
-
-
-def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
-    """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
-    return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

@@ -13,10 +13,9 @@ from ewnmf._types import Array
 from ewnmf.kernels.compiled.records import Before, Bounds, Given, How, Left, PenalisedBounds, Room, Work
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.kernels.stored import Look, StoredKernel
-from ewnmf.losses.elementary import largest_exponent, largest_power
+from ewnmf.losses.elementary import largest_power, numbers
+from ewnmf.models.base import Basis, Block, Terms
 from ewnmf.models.nmf import Multiplicative, Penalised
-from ewnmf.models.rule import Basis, Block, Terms
-from ewnmf.scalar import Numbers
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
 
@@ -166,7 +165,7 @@ class FusedKernel(Kernel):
         return How(self._loss(dtype), _no_weights(dtype) if form is None else form)
 
     def _loss(self, dtype: Any) -> Any:
-        return self.problem.loss.scalar(Numbers.of(dtype, self.tiny, largest_exponent(dtype)))
+        return self.problem.loss.scalar(numbers(dtype, self.tiny))
 
     def _work(self, H: Array, basis: Basis) -> Work:
         return Work(_gemm(H.dtype), np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T), self._bounds(H.dtype))
@@ -213,9 +212,9 @@ class FusedStoredKernel(StoredKernel):
         codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
         costs, near = self.against_zeros(Y) if judge else (np.empty(0), np.empty(0))
         neg = np.empty(X.data.size if self.rule.needs_pulls else 0, X.dtype)
-        numbers = Numbers.of(X.dtype, self.tiny, largest_exponent(X.dtype), np.float64)
+        form = self.problem.loss.scalar(numbers(X.dtype, self.tiny, np.float64))
         stored, rows = (X.data, X.indices, X.indptr), self.prepared(Y.left).rows
-        _passes().look_at_stored(stored, codes, rows, near, self.problem.loss.scalar(numbers), neg, costs)
+        _passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
         return Look(neg, costs)
 
 
