@@ -69,7 +69,7 @@ def test_fixed_components_do_not_move_by_a_bit_and_excess_never_rises(case: Case
     if isinstance(case.model, models.NMF) and data.draw(st.booleans()):
         options["solver"] = "accelerated"
     seen: list[Any] = []
-    with patch("ewnmf.solvers.run.kernel_for", data.draw(st.sampled_from([kernel_for, Kernel]))):
+    with patch("ewnmf.solvers.orders.kernel_for", data.draw(st.sampled_from([kernel_for, Kernel]))):
         answer = run(case, instance, callbacks=[lambda at: seen.append((at.excess, at.components.copy()))], **options)
     for components in (answer.components, *(components for _, components in seen)):
         np.testing.assert_array_equal(components[: len(fixed)], fixed)

@@ -98,7 +98,7 @@ def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str
     options: dict[str, Any] = {"order": data.draw(st.sampled_from(ORDERS)), "max_iter": 20}
     if data.draw(st.booleans()):
         options["solver"] = "accelerated"
-    with patch("ewnmf.solvers.run.kernel_for", kernel):
+    with patch("ewnmf.solvers.orders.kernel_for", kernel):
         answer = run(case, instance, sample_weight=s, feature_weight=np.ones(m) * 2, callbacks=[seen.append], **options)
     E = np.array([at.excess for at in seen])
     exact = 6 * (16 * np.finfo(float).eps) ** 2 * np.sum(np.abs(instance.X) ** case.degree)
@@ -191,7 +191,7 @@ def test_whole_runs_with_gaps_and_weights_are_those_of_the_reference(
         **({"gamma": 0.05} if weighting == "entropy" else {}),
     }
     compiled = ewnmf.factorize(X, 4, **options)
-    with patch("ewnmf.solvers.run.kernel_for", Kernel):
+    with patch("ewnmf.solvers.orders.kernel_for", Kernel):
         reference = ewnmf.factorize(X, 4, **options)
     np.testing.assert_allclose(compiled.components, reference.components, rtol=1e-9)
     np.testing.assert_allclose(compiled.codes, reference.codes, rtol=1e-9)

@@ -54,7 +54,7 @@ def exact_fit(case: Case, X: NDArray[np.float64]) -> float:
 @given(kernel=st.sampled_from([kernel_for, Kernel]), data=st.data())
 def test_excess_never_rises(case: Case, kernel: Any, data: Any) -> None:
     instance = Instance.of(case, data.draw(recipes()))
-    with patch("ewnmf.solvers.run.kernel_for", kernel):
+    with patch("ewnmf.solvers.orders.kernel_for", kernel):
         E = excesses(case, instance, order=data.draw(orders), max_iter=30)
     assert np.all(np.diff(E) <= 1e-12 * E[0] + exact_fit(case, instance.X))
 

@@ -69,7 +69,7 @@ class TestStopReasons:
         """The last whole iteration is there, whatever the sweep has done to other blocks."""
         options: Any = {"gamma": 0.1, "rng": 0, "order": order, "solver": solver, "n_jobs": 1, "max_iter": 9}
         monkeypatch.setattr("ewnmf.storage.dense._BLOCK_ENTRIES", 16 * 16)
-        monkeypatch.setattr("ewnmf.solvers.run.kernel_for", Kernel)
+        monkeypatch.setattr("ewnmf.solvers.orders.kernel_for", Kernel)
         whole: list[Iteration] = []
         ewnmf.factorize(X, 3, **options, callbacks=[whole.append])
         by_codes = order == "codes-first" or solver == "accelerated"
@@ -90,7 +90,7 @@ class TestStopReasons:
         np.testing.assert_array_equal(solution.components, whole[solution.n_iter - 1].components)
 
     def test_interrupted_before_anything_was_done(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("ewnmf.solvers.run.Run.start_sums", _raise_interrupt)
+        monkeypatch.setattr("ewnmf.solvers.orders.Run.start_sums", _raise_interrupt)
         with pytest.raises(KeyboardInterrupt) as caught:
             ewnmf.factorize(X, 3, rng=0)
         assert not isinstance(caught.value, Interrupted)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure
-from ewnmf.solvers.run import Run, State
+from ewnmf.solvers.orders import Run, State
 
 __all__ = ["accelerated"]
 

@@ -13,9 +13,8 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.solvers.orders import ORDERS
+from ewnmf.solvers.orders import ORDERS, Run, State
 from ewnmf.solvers.registry import SOLVERS
-from ewnmf.solvers.run import Run, State
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 

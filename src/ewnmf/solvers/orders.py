@@ -1,13 +1,131 @@
-"""Plain updates, in the two orders of an iteration: which factor moves first."""
+"""The sweeps of one run, and plain updates in their two orders: which factor moves first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple
 
-from ewnmf.kernels.reference import Measure
-from ewnmf.solvers.run import Run, State
+from ewnmf._types import Array
+from ewnmf.kernels.reference import Kernel, Measure, add_sums
+from ewnmf.kernels.select import kernel_for
+from ewnmf.models.base import Basis, Block, Factors, Rule, Stats
+from ewnmf.problem import Problem
+from ewnmf.storage.base import Codes, Storage
+from ewnmf.storage.threads import Workers, single_threaded_blas
+from ewnmf.weightings.base import Weighting
 
-__all__ = ["ORDERS", "codes_first", "components_first", "plain"]
+__all__ = ["ORDERS", "Run", "State", "codes_first", "components_first", "plain"]
+
+
+class State(NamedTuple):
+    """Where a run is: the basis, and the codes in their storage."""
+
+    basis: Basis
+    codes: Codes
+
+    def factors(self) -> Factors:
+        """Basis and codes as arrays."""
+        return Factors(self.basis, *self.codes.read())
+
+
+class Run:
+    """The sweeps of one run over one data set."""
+
+    def __init__(
+        self, problem: Problem, data: Storage, start: Factors, workers: Workers, fixed: int, zero: Array | None
+    ) -> None:
+        rule = problem.rule(replace(data.facts(problem), fixed=fixed))
+        self.data = data.thin(problem, rule)
+        self.zero = zero
+        self.kernel = kernel_for(problem, rule, data.tiny)
+        self.basis, H, U = self.kernel.rule.prepare(start)
+        self.codes = self.data.hold(H, U, workers=workers, whole=self.kernel.rule.whole)
+        if rule.moves_combinations:
+            self.codes, self.basis = self.codes.combine(partial(_share, rule))
+
+    @property
+    def weighting(self) -> Weighting:
+        return self.kernel.problem.weighting
+
+    def reweigh(self, weighting: Weighting) -> None:
+        """Go on under another weighting."""
+        self.kernel = replace(self.kernel, problem=self.kernel.problem.at(weighting))
+
+    @property
+    def state(self) -> State:
+        """Where the run is; to go back there, it is set again."""
+        return State(self.basis, self.codes)
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self.basis, self.codes = state
+
+    def sweep_components_first(self, stats: Stats, before: tuple[Basis, Weighting]) -> tuple[Codes, Stats, Measure]:
+        """H under the weights of the basis and weighting `before`, then T and the sums."""
+        kernel, shared = self.kernel, self._shared(stats)
+        work = partial(kernel.sweep_components_first, basis=self.basis, shared=shared, before=before)
+        return self.codes.sweep(work, keep=kernel.keeps_weights)
+
+    def sweep_codes_first(self, stats: Stats, weighting: Weighting) -> tuple[Codes, Stats, Measure]:
+        """T, H and the sums under that T; the measure is that of the state before."""
+        shared = self._shared(stats)
+        return self.codes.sweep(
+            partial(self.kernel.sweep_codes_first, basis=self.basis, shared=shared, weighting=weighting)
+        )
+
+    def start_sums(self) -> Stats:
+        """The sums at the start, under the weights of the first round."""
+        return self._sums(partial(_start_sums, self.kernel, self.basis, self.weighting.start()))[0]
+
+    def measure(self) -> Measure:
+        """The objective of the factors as they are."""
+        return self.with_penalty(self._sums(partial(_measure, self.kernel, self.basis, self.weighting))[1])
+
+    def move_basis(self, stats: Stats) -> None:
+        rule = self.kernel.rule
+        if rule.moves_combinations:
+            self.codes, self.basis = self.codes.combine(partial(_step_and_share, rule, self.basis, stats))
+            return
+        with single_threaded_blas():
+            self.basis = rule.move_basis(self.basis, stats)
+        if self.zero is not None:
+            self.basis[0][self.zero] = 0
+
+    def blend(self, before: State, function: Callable[..., Array]) -> None:
+        """Go to ``function(now, before, floor=...)`` of the factors, entry by entry."""
+        rule = self.kernel.rule
+        self.basis = rule.blend(self.basis, before.basis, partial(function, floor=rule.basis_floor))
+        self.codes = self.codes.blend(before.codes, partial(function, floor=rule.floor))
+
+    def with_penalty(self, measure: Measure) -> Measure:
+        penalty = self.kernel.rule.penalty_basis(self.basis)
+        return Measure(measure.J + penalty, measure.E + penalty, measure.loss)
+
+    def _sums(self, work: Callable[[Block, Array], tuple[Stats, Measure]]) -> tuple[Stats, Measure]:
+        return self.codes.fold(work, add_sums)
+
+    def _shared(self, stats: Stats) -> Any:
+        with single_threaded_blas():
+            return self.kernel.rule.shared(self.basis, stats)
+
+
+def _start_sums(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
+    terms = kernel.terms(block, H, basis, kernel.weigh(block, H, basis, weighting))
+    return kernel.rule.stats(block, H, basis, terms), Measure()
+
+
+def _measure(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
+    return (), kernel.measure(block, H, basis, weighting)
+
+
+def _share(rule: Rule, block: Block, U: Array) -> tuple[Array, Basis]:
+    return U, rule.basis_share(block, U)
+
+
+def _step_and_share(rule: Rule, basis: Basis, stats: Stats, block: Block, U: Array) -> tuple[Array, Basis]:
+    return _share(rule, block, rule.step_combinations(block, U, basis, stats))
 
 
 def components_first(run: Run, max_iter: int) -> Iterator[tuple[State, Measure]]:

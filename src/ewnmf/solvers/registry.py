@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 
 from ewnmf.kernels.reference import Measure
 from ewnmf.solvers.accelerated import accelerated
-from ewnmf.solvers.orders import plain
-from ewnmf.solvers.run import Run, State
+from ewnmf.solvers.orders import Run, State, plain
 
 __all__ = ["SOLVERS", "Solver"]
 

@@ -42,6 +42,8 @@ class Weighting:
     """Whether the user gives the weights."""
     shared: ClassVar[bool] = False
     """Whether the attributes of a point share one unit of weight."""
+    unit_free: ClassVar[bool] = False
+    """Whether the weights are known not to depend on the losses."""
     has_gamma: ClassVar[bool] = False
     """Whether a field `gamma`, in the unit of the loss, says how strongly entries differ: not at all at infinity."""
     refuses_gamma: ClassVar[bool] = False
@@ -50,8 +52,11 @@ class Weighting:
     def __init_subclass__(cls, **options: Any) -> None:
         """Weights of one's own may differ between entries, whatever the class that they are derived from."""
         super().__init_subclass__(**options)
-        if "weighted" not in vars(cls) and {"constant", "evaluate"} & vars(cls).keys():
+        own = {"constant", "evaluate"} & vars(cls).keys()
+        if own and "weighted" not in vars(cls):
             cls.weighted = True
+        if own and "unit_free" not in vars(cls):
+            cls.unit_free = False
 
     @property
     def strength(self) -> float | None:
@@ -110,7 +115,7 @@ class Weighting:
 
     def times(self, factor: float) -> Weighting | None:
         """The weighting that gives the same weights for losses multiplied by `factor`; None where that is not known."""
-        return None
+        return self if self.unit_free else None
 
     @property
     def shown(self) -> Weighting:

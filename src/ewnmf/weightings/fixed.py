@@ -15,13 +15,10 @@ class Fixed(Weighting):
     """Given weights, one for every entry, which stay as they are: the paper's "hard" WNMF."""
 
     name: ClassVar[str] = "fixed"
+    unit_free: ClassVar[bool] = True
     meaning: ClassVar[str] = "the weights given to `fit`."
     takes_weights: ClassVar[bool] = True
 
     def scalar(self, dtype: Any) -> Any:
         """None: the weights do not depend on losses."""
         return None
-
-    def times(self, factor: float) -> Fixed:
-        """The same."""
-        return self

@@ -17,16 +17,13 @@ class Uniform(Weighting):
     """Every attribute counts alike: plain NMF, Eq. (2)."""
 
     name: ClassVar[str] = "none"
+    unit_free: ClassVar[bool] = True
     meaning: ClassVar[str] = "all entries alike."
     weighted: ClassVar[bool] = False
 
     def scalar(self, dtype: Any) -> Any:
         """None: the weights do not depend on losses."""
         return None
-
-    def times(self, factor: float) -> Uniform:
-        """The same."""
-        return self
 
     @property
     def shown(self) -> Weighting:
