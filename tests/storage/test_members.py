@@ -1,4 +1,4 @@
-"""A storage is a member of a folder: solvers run on one they never heard of, to the bits of memory."""
+"""A storage is a member of a folder: solvers run on one that they do not know, to the bits of memory."""
 
 from __future__ import annotations
 
