@@ -86,7 +86,7 @@ def test_penalised_cost_never_rises(beta: float, l1_ratio: float, weighting: str
         seen: list[float] = []
         model = NMF(alpha_codes=strength, alpha_components=strength, l1_ratio=l1_ratio)
         given: dict[str, Any] = {"gamma": 0.3} if weighting == "entropy" else {}
-        watch = {"callbacks": [lambda at: seen.append(at.excess)], "max_iter": 40, "rng": 0}  # noqa: B023
+        watch: dict[str, Any] = {"callbacks": [lambda at: seen.append(at.excess)], "max_iter": 40, "rng": 0}  # noqa: B023
         ewnmf.factorize(X, 3, loss=Beta(beta), model=model, weighting=weighting, **given, **watch)
         assert np.all(np.diff(seen) <= 1e-12 * seen[0])
 

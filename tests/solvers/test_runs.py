@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 from importlib.util import find_spec
+from itertools import count
 from typing import Any
 
 import joblib
@@ -16,6 +17,7 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_info, threadpool_limits
 
 import ewnmf
+from ewnmf.kernels.reference import Kernel
 from ewnmf.solvers.loop import Interrupted, Iteration
 from ewnmf.storage.threads import count_workers, single_threaded_blas
 
@@ -60,6 +62,32 @@ class TestStopReasons:
         state = caught.value.solution
         assert (state.reason, state.n_iter) == ("interrupted", 6)
         np.testing.assert_array_equal(state.codes, ewnmf.factorize(X, 3, gamma=0.1, rng=0, max_iter=6).codes)
+
+    @pytest.mark.parametrize("solver", ["mu", "accelerated"])
+    @pytest.mark.parametrize("order", ["components-first", "codes-first"])
+    def test_interrupted_within_a_sweep(self, order: str, solver: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The last whole iteration is there, whatever the sweep has done to other blocks."""
+        options: Any = {"gamma": 0.1, "rng": 0, "order": order, "solver": solver, "n_jobs": 1, "max_iter": 9}
+        monkeypatch.setattr("ewnmf.storage.dense._BLOCK_ENTRIES", 16 * 16)
+        monkeypatch.setattr("ewnmf.solvers.run.kernel_for", Kernel)
+        whole: list[Iteration] = []
+        ewnmf.factorize(X, 3, **options, callbacks=[whole.append])
+        by_codes = order == "codes-first" or solver == "accelerated"
+        name, calls = "sweep_codes_first" if by_codes else "sweep_components_first", count()
+        sweep = getattr(Kernel, name)
+
+        def interrupted(*given: Any, **options: Any) -> Any:
+            if next(calls) == 3 * 6 + 1:  # three blocks, the second one of the seventh sweep
+                raise KeyboardInterrupt
+            return sweep(*given, **options)
+
+        monkeypatch.setattr(Kernel, name, interrupted)
+        with pytest.raises(Interrupted) as caught:
+            ewnmf.factorize(X, 3, **options)
+        solution = caught.value.solution
+        assert solution.n_iter == (6 if not by_codes else 5)
+        np.testing.assert_array_equal(solution.codes, whole[solution.n_iter - 1].codes)
+        np.testing.assert_array_equal(solution.components, whole[solution.n_iter - 1].components)
 
     def test_interrupted_before_anything_was_done(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("ewnmf.solvers.run.Run.start_sums", _raise_interrupt)

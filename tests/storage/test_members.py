@@ -144,7 +144,7 @@ class Elsewhere(Storage):
         raise AssertionError("a solver looked at the points")
 
     @property
-    def P(self) -> Array | None:  # type: ignore[override]
+    def P(self) -> Array | None:
         raise AssertionError("a solver looked at the priors")
 
     @property

@@ -73,13 +73,12 @@ class Codes(ABC):
 
 
 class Storage(ABC):
-    """Points, ``X`` (M x N, columns are points), with priors ``P`` (M x N) and point weights ``s`` (N).
+    """Points, as columns of ``X`` (M x N), with priors ``P`` (M x N) and point weights ``s`` (N).
 
-    They do not change, and runs share them. Where they are cut into blocks depends on their shape and dtype alone.
+    They do not change, and runs share them. Where they are cut into blocks depends on their shape and dtype alone. Only
+    work gets to see ``X`` and ``P``, in blocks.
     """
 
-    X: Any
-    P: Array | None
     s: Array | None
 
     @property
