@@ -117,6 +117,14 @@ BEYOND += [Case(Convex(), Beta(0.5), "entropy"), Case(SOFT[0], Beta(1.5), "fixed
 """Beyond the paper: losses and weightings with some of the others, since parts do not know each other."""
 
 
+CONCAVE = ("welsch", "cauchy", "huber", "l1")
+"""Robust weights of single entries, with a few losses and all models."""
+BEYOND += [Case(NMF(), loss, weighting) for loss in (*PAPER[:2], Alpha(2.0)) for weighting in CONCAVE]
+BEYOND += [Case(model, Euclidean(), weighting) for model in (Convex(), SOFT[0]) for weighting in CONCAVE]
+BEYOND += [Case(Semi(), Euclidean(), weighting, mixed=True) for weighting in CONCAVE]
+BEYOND += [Case(HARD[0], KullbackLeibler(), weighting) for weighting in CONCAVE]
+
+
 def _monotone() -> list[Case]:
     table = [c for model in (NMF(), Convex(), *HARD) for loss in PAPER for c in _every_weighting(model, loss)]
     table += [c for model in SOFT for loss in PAPER[:2] for c in _every_weighting(model, loss)]

@@ -222,3 +222,13 @@ def test_what_stands_against_a_floor_can_be_divided_by_it(scale: float, dtype: A
     facts = data.facts(Problem.of("kullback-leibler", "nmf", "none"))
     assert scale / facts.basis_floor < 0.01 * np.finfo(dtype).max
     assert facts.basis_floor <= 1e-30 * max(1.0, scale)
+
+
+def test_codes_of_hard_orthogonal_nmf_leave_losses_that_can_be_summed() -> None:
+    """A point that was observed only where components are at their floor gets codes whose squares must not overflow."""
+    X = np.array([[1, 0], [2, 0], [np.nan, 1]], np.float32)
+    start: dict[str, Any] = {"codes": np.ones((3, 1)), "components": np.array([[2, 1e-36]], np.float32)}
+    asked: dict[str, Any] = {"weighting": "none", "order": "codes-first", "max_iter": 1}
+    answer = factorize(X, 1, model=Orthogonal(method="hard", of="components"), **start, **asked)
+    assert answer.codes.max() > 1e14
+    assert np.isfinite([answer.loss, answer.excess]).all()

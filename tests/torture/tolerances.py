@@ -40,6 +40,9 @@ components are divided by has no digits there.
 Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
 
+Near alpha = 0 a zero pulls by ``1 / alpha``, and the sum of pulls, which codes are an exponential of, keeps ``eps /
+alpha`` of the others: ``u`` is multiplied by ``1 / (alpha L)`` there, but not for descent.
+
 Units: floors have none in single precision, nor has that of codes where an estimator draws components of size one and
 the codes carry the unit. There nothing is said of sums that tell one floor from another, of those that outgrew the
 data by more than its digits (a basis that stands against codes at their floor), nor, where there is a difference, of

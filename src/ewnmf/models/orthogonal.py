@@ -163,7 +163,7 @@ class _Hard(Rule):
 
     def _fit(self, sums: Stats, dtype: Any) -> Any:
         fit = self.loss.rank_one(sums)
-        largest = float(np.finfo(dtype).max) ** 0.5
+        largest = float(np.finfo(dtype).max) ** 0.4
         return fit._replace(h=np.minimum(fit.h, largest).astype(dtype, copy=False))
 
 

@@ -7,13 +7,14 @@ from typing import Any
 
 from ewnmf.naming import unknown_name
 from ewnmf.weightings.base import Weighting
+from ewnmf.weightings.concave import L1, Cauchy, Huber, Welsch
 from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.fixed import Fixed
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["WEIGHTINGS", "resolve", "with_gamma"]
 
-WEIGHTINGS: dict[str, type[Weighting]] = {cls.name: cls for cls in (Entropy, Fixed, Uniform)}
+WEIGHTINGS: dict[str, type[Weighting]] = {cls.name: cls for cls in (Entropy, Fixed, Uniform, Welsch, Cauchy, Huber, L1)}
 """All that can be asked for by name."""
 
 
