@@ -70,3 +70,18 @@ def test_all_equations_of_the_paper_are_listed() -> None:
         for first, last in re.findall(r"\((\d+)\)(?:-\((\d+)\))?", row):
             listed.update(range(int(first), int(last or first) + 1))
     assert listed == set(range(1, 29))
+
+
+PRIVATE_WORDS = re.compile(r"\b(?:wish|wishes|heard|told|settle|settles|settling|loud)\b", re.I)
+"""Words that are not the field's: it has request, text, tuned, chosen, stable."""
+
+
+def test_the_words_are_those_of_the_field() -> None:
+    files = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    found = {
+        f"{file.name}: {line.strip()}"
+        for file in files
+        for line in file.read_text(encoding="utf-8").splitlines()
+        if PRIVATE_WORDS.search(line) and "loud noise" not in line
+    }
+    assert found == set()

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import ewnmf
+from ewnmf.cli import reproduce  # noqa: F401  (loaded before anything is traced)
 from ewnmf.cli.run import run
 
 SRC = Path(ewnmf.__file__).parent
@@ -37,7 +38,7 @@ def passed(work: Callable[[], Any]) -> list[str]:
 
     def watch(frame: FrameType, event: str, arg: Any) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and file.startswith(str(SRC)):
+        if event == "call" and file.startswith(str(SRC)) and frame.f_code.co_name != "<module>":
             found.setdefault(Path(file).relative_to(SRC).with_suffix("").as_posix())
 
     before = sys.getprofile()
@@ -84,17 +85,36 @@ def test_a_walk_has_at_most_a_dozen_stops_at_files_that_are_there(walk: str) -> 
         assert (SRC / name).is_dir() or (SRC / f"{name}.py").is_file(), name
 
 
+def follows(trace: list[str], walk: list[list[str]]) -> bool:
+    """Whether the files of a walk were entered, those of a stop before those of the next one.
+
+    Where a walk comes back to a file, it was entered at the first stop that names it.
+    """
+    number = {name: at for at, stop in reversed(list(enumerate(walk, 1))) for name in stop}
+    named = [name for name in number if (SRC / f"{name}.py").is_file()]
+    assert [name for name in named if name not in trace] == []
+    entered = [number[name] for name in trace if name in named]
+    return entered == sorted(entered)
+
+
 @pytest.mark.parametrize("walk", WALKS[:4])
 def test_stops_are_passed_in_their_order(walk: str, works: dict[str, Callable[[], Any]]) -> None:
-    """A stop counts from its first file on; a file that an earlier stop has named is not looked for again."""
-    trace, named = passed(works[walk]), []
-    for stop in stops(walk):
-        new = [name for name in stop if (SRC / f"{name}.py").is_file() and name not in named]
-        assert set(new) <= set(trace), "not passed"
-        named += new
-    order = sorted(named, key=trace.index)
-    number = {name: at for at, stop in reversed(list(enumerate(stops(walk), 1))) for name in stop}
-    assert [number[name] for name in order] == sorted(number[name] for name in order)
+    assert follows(passed(works[walk]), stops(walk))
+
+
+def test_other_orders_are_noticed() -> None:
+    assert follows(["problem", "naming", "metrics"], [["problem"], ["metrics", "problem"]])
+    assert not follows(["metrics", "naming", "problem"], [["problem"], ["metrics"]])
+
+
+def test_reproducing_goes_the_way_of_its_walk(tmp_path: Path) -> None:
+    """By a figure whose data needs no files. Runs are made by other processes, and pages take long."""
+    command = ["reproduce", "fig2", "--quick", "--seeds", "1", "--tries", "1", "--jobs", "1", "--quiet", "--no-render"]
+    (tmp_path / "results").mkdir()
+    command += ["--results", str(tmp_path / "results"), "--out", str(tmp_path)]
+    elsewhere = {"experiments/execution/execute", "factorization", "fitting/pipeline", "experiments/pages/render"}
+    walk = [[name for name in stop if name not in elsewhere] for stop in stops(WALKS[-1])]
+    assert follows(passed(lambda: run(command)), walk)
 
 
 def test_a_plain_fit_passes_the_files_of_its_walk_alone(works: dict[str, Callable[[], Any]]) -> None:

@@ -56,7 +56,7 @@ class Factorization:
     loss : float
         The sum of the losses of all observed entries, times their prior weights.
     gamma : float or None
-        Of the entropy weighting; infinite where plain NMF was chosen.
+        Of the weighting, where it has one; infinite where plain NMF was chosen.
     gamma_path : GammaPath or None
         What was tried, where ``gamma="auto"`` chose among several.
     n_iter : int
@@ -157,9 +157,9 @@ def factorize(
     weighting : $weighting or Weighting
         How entries are weighted.
     gamma : float, "auto", "self-tuned" or a text like "4x"
-        Strength of the entropy, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the data
-        (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss during the first half of the run,
-        and ``"4x"`` is 4 times the mean loss of plain NMF.
+        Strength of a weighting, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the
+        data (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss during the first half of the
+        run, and ``"4x"`` is 4 times the mean loss of plain NMF.
     codes, components, combinations : array-like, optional
         Starts of shape (n, K), (K, m) and, for Convex-NMF in place of components, (n, K); drawn uniformly from
         [0.1, 1.1] where not given.

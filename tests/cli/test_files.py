@@ -188,7 +188,7 @@ def test_options_do_not_depend_on_docstrings(flags):
     text = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
     for name, option in estimator_options._options().items():
         assert f"{option.opts[-1]} " in text, name
-    assert " ".join(text.split()).count("Strength of the entropy term, in the unit of the loss") == 1
+    assert " ".join(text.split()).count("weights, in the unit of the loss: small values") == 1
 
 
 def test_docstrings_have_every_parameter():

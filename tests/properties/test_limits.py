@@ -126,7 +126,7 @@ def test_tuned_gamma_follows_the_scale_and_then_lets_the_excess_fall(case: Case,
     assert one.gamma is not None
     assert other.gamma == pytest.approx(1e3**case.degree * one.gamma, rel=1e-8)
     assert [at.number for at in seen if at.settled] == list(range(16, 31))
-    settled = [at.excess for at in seen if at.settled]
-    assert np.all(np.diff(settled) <= 1e-12 * settled[0])
+    excess = [at.excess for at in seen if at.settled]
+    assert np.all(np.diff(excess) <= 1e-12 * excess[0])
     mean_loss = case.loss.divergence(instance.X.T, np.maximum(seen[14].factors.W @ seen[14].factors.H, 1e-80)).mean()
     assert one.gamma == pytest.approx(8 * mean_loss, rel=1e-9)

@@ -18,7 +18,7 @@ from ewnmf.losses.registry import LOSSES
 from ewnmf.naming import listed
 from ewnmf.solvers.orders import ORDERS
 from ewnmf.solvers.registry import SOLVERS
-from ewnmf.weightings.registry import WEIGHTINGS
+from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
 __all__ = ["ATTRIBUTES", "CUSTOM", "SECTIONS", "Parameter", "described", "section"]
 
@@ -90,6 +90,20 @@ def _weightings() -> str:
     return " ".join(f'``"{name}"``: {cls.meaning}' for name, cls in WEIGHTINGS.items())
 
 
+def _gamma() -> str:
+    names = with_gamma()
+    named = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
+    return (
+        f"Strength of {named} weights, in the unit of the loss: small values trust few attributes, infinity "
+        'trusts all alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best '
+        "with the neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at "
+        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` tunes it to 8 '
+        'times the mean loss during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
+        'plain NMF: a number without unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See '
+        "docs/choosing-gamma.md."
+    )
+
+
 _SHARED = (
     Parameter(
         "n_components",
@@ -109,13 +123,7 @@ _SHARED = (
     Parameter(
         "gamma",
         ("float",),
-        "Strength of the entropy term, in the unit of the loss: small values trust few attributes, infinity "
-        'trusts all alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best '
-        "with the neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at "
-        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` tunes it to 8 '
-        'times the mean loss during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
-        'plain NMF: a number without unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See '
-        "docs/choosing-gamma.md.",
+        _gamma,
         words=("auto", "self-tuned"),
         example="4x",
     ),
@@ -214,7 +222,7 @@ ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
     rank_path_ : RankPath
         The candidates and their scores; with ``n_components="cv"`` only.
     gamma_ : float or None
-        The gamma of the entropy weighting, infinite where plain NMF is the answer.
+        The gamma of the weighting, infinite where plain NMF is the answer; None where it has none.
     gamma_path_ : GammaPath or None
         What ``gamma="auto"`` tried, and how it scored.
     n_iter_ : int

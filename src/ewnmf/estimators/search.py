@@ -44,7 +44,7 @@ def gamma_path(
     gammas : array-like, optional
         Gammas in the unit of the loss instead; all of them are fitted.
     estimator : estimator of ewnmf, optional
-        What to fit, with entropy weights; ``EWNMF(n_components, **parameters)`` by default. It is left as it is.
+        What to fit, with a gamma; ``EWNMF(n_components, **parameters)`` by default. It is left as it is.
     sample_weight, mask : array-like, optional
         As in the estimator's `fit`.
     **parameters

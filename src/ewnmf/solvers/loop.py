@@ -55,12 +55,12 @@ Callback = Callable[[Iteration], Any]
 
 
 class Tuner(Protocol):
-    """Settles gamma during the first iterations of a run."""
+    """Tunes gamma during the first iterations of a run."""
 
     def propose(self, iteration: int, mean_loss: float) -> float | None:
         """A new gamma after this iteration, or None to keep the present one."""
 
-    def settled(self, iteration: int) -> bool:
+    def is_final(self, iteration: int) -> bool:
         """Whether gamma is final from this iteration on."""
 
 
@@ -134,17 +134,17 @@ def _iterate(
     callbacks: Sequence[Callback],
 ) -> Solution:
     history: list[float] = []
-    last, reason, number, settled = math.inf, "max_iter", 0, tuner is None
+    last, reason, number, final = math.inf, "max_iter", 0, tuner is None
     state, measure = run.state, Measure()
     mass = run.data.mass
     try:
         for number, (state, measure) in enumerate(iterations, 1):
-            if settled:
+            if final:
                 history.append(measure.J)
-            if callbacks and _ask(callbacks, run, number, measure, settled, state):
+            if callbacks and _ask(callbacks, run, number, measure, final, state):
                 reason = "callback"
                 break
-            if settled:
+            if final:
                 if tol > 0 and abs(last - measure.E) <= tol * last < math.inf:
                     reason = "converged"
                     break
@@ -153,7 +153,7 @@ def _iterate(
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:
                     run.reweigh(run.weighting.at(gamma))
-                settled = tuner.settled(number)
+                final = tuner.is_final(number)
         iterations.close()  # type: ignore[attr-defined]
         return _conclude(run, state, measure, history, number, reason)
     except KeyboardInterrupt as interrupt:
@@ -162,9 +162,9 @@ def _iterate(
         raise Interrupted(_conclude(run, state, measure, history, number, "interrupted")) from interrupt
 
 
-def _ask(callbacks: Sequence[Callback], run: Run, number: int, measure: Measure, settled: bool, state: State) -> bool:
+def _ask(callbacks: Sequence[Callback], run: Run, number: int, measure: Measure, final: bool, state: State) -> bool:
     """Whether a callback stops the run; all are called."""
-    report = Iteration(number, measure.J, measure.E, run.weighting.strength, settled, state.factors())
+    report = Iteration(number, measure.J, measure.E, run.weighting.strength, final, state.factors())
     answers = [callback(report) for callback in callbacks]
     return any(answers)
 

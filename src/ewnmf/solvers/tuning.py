@@ -58,6 +58,6 @@ class SelfTuning:
             return None
         return self.factor * mean_loss if mean_loss > self.rounding else math.inf
 
-    def settled(self, iteration: int) -> bool:
+    def is_final(self, iteration: int) -> bool:
         """After the last estimate."""
         return iteration >= self.until
