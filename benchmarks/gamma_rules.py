@@ -34,9 +34,9 @@ from benchmarks.solvers import clustering
 from ewnmf import datasets
 from ewnmf.choosing.gamma import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
 from ewnmf.choosing.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
-from ewnmf.fitting.pipeline import Job
+from ewnmf.fitting.checks import RELATIVE, GammaRequest
+from ewnmf.fitting.pipeline import Job, Settings
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import RELATIVE, GammaRequest, Settings
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Solution

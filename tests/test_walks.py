@@ -20,7 +20,7 @@ SRC = Path(ewnmf.__file__).parent
 DESIGN = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
 WALKS = ("fit", "transform", 'gamma="auto"', "ewnmf fit", "ewnmf reproduce table2")
 STOPS = 12
-FILES = 26
+FILES = 18
 MEMBERS = ("kernels/", "losses/")
 
 

@@ -13,10 +13,10 @@ from sklearn.utils.validation import check_array
 from ewnmf._types import Array
 from ewnmf.choosing.gamma import GammaPath, choose_gamma
 from ewnmf.fitting import checks
+from ewnmf.fitting.checks import check_gamma
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import Job, restarts
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points, read_points, spread
-from ewnmf.fitting.request import Settings, check_gamma
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.losses.base import Loss

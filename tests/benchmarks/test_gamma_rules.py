@@ -14,7 +14,7 @@ from benchmarks.gamma_rules import Accuracy, Fits, Rise, contest, rules
 from ewnmf import factorize
 from ewnmf.choosing.gamma import _Neighbours, _walk
 from ewnmf.choosing.neighbours import unlikeness
-from ewnmf.fitting.request import RELATIVE, GammaRequest
+from ewnmf.fitting.checks import RELATIVE, GammaRequest
 
 REQUEST = GammaRequest(rule="auto")
 TRIED = {"NMF": 0.4, "16x": 0.45, "8x": 0.5, "4x": 0.4, "2x": 0.3, "1x": 0.2, "0.5x": 0.1}

@@ -15,8 +15,8 @@ from ewnmf import losses
 from ewnmf.choosing.gamma import GammaPath, _Neighbours
 from ewnmf.choosing.neighbours import Neighbourhoods, _unlike, partitions, unlikeness
 from ewnmf.datasets import make_mixed_signals
+from ewnmf.fitting.checks import RELATIVE
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import RELATIVE
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.5), losses.Alpha(2)]
 QUICK: dict[str, Any] = {"max_iter": 60, "tol": 0, "random_state": 0}

@@ -15,7 +15,7 @@ from ewnmf import losses, models, weightings
 from ewnmf.cli import estimator_options
 from ewnmf.estimators.documented import documented
 from ewnmf.estimators.parameters import described
-from ewnmf.fitting.request import Settings
+from ewnmf.fitting.pipeline import Settings
 from ewnmf.losses.registry import LOSSES
 from ewnmf.models.registry import MODELS
 from ewnmf.weightings.registry import WEIGHTINGS

@@ -11,9 +11,9 @@ import pytest
 
 import ewnmf
 from ewnmf.fitting import pipeline
-from ewnmf.fitting.pipeline import Job, restarts
+from ewnmf.fitting.checks import GammaRequest
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.starts import Starts, draw_start
 from ewnmf.models.base import Factors
 from ewnmf.problem import Problem

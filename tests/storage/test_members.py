@@ -18,8 +18,8 @@ from scipy import sparse
 
 from ewnmf.kernels.reference import Kept, Measure, Swept, add_arrays
 from ewnmf.losses.euclidean import Euclidean
+from ewnmf.models.base import Block, Factors, Facts, Rule
 from ewnmf.models.nmf import NMF
-from ewnmf.models.rule import Block, Factors, Facts, Rule
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import encode, weights_of
 from ewnmf.solvers.loop import Iteration, Solution, solve

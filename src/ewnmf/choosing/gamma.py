@@ -11,9 +11,9 @@ import numpy as np
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
 from ewnmf.choosing.neighbours import Neighbourhoods, partitions
+from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.pipeline import Job
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaRequest
 from ewnmf.fitting.starts import point_numbers
 from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Interrupted, Solution

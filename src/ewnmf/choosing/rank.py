@@ -16,9 +16,9 @@ from ewnmf.choosing import holdout
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, sampled, trimmed_mean
 from ewnmf.fitting import checks
-from ewnmf.fitting.pipeline import Job, restarts
+from ewnmf.fitting.checks import GammaRequest
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.starts import Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.models.nmf import NMF

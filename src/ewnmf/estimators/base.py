@@ -21,10 +21,10 @@ from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS, Encoder
 from ewnmf.estimators.progress import Progress
 from ewnmf.fitting import checks
+from ewnmf.fitting.checks import GammaRequest, check_gamma
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.pipeline import Job, restarts
+from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points, read_points
-from ewnmf.fitting.request import GammaRequest, Settings, check_gamma
 from ewnmf.fitting.starts import INITS, Starts, start_by_point
 from ewnmf.fitting.unit import times
 from ewnmf.losses.base import Loss
@@ -156,7 +156,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         problem, request = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        X = validate_data(self, _numeric(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         request = request if grid is None else grid
         self._choose_rank(points, problem, request)
@@ -231,7 +231,7 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         """The path of `ewnmf.select_rank`."""
         problem, request = self._problem()
         options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
-        X = validate_data(self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        X = validate_data(self, _numeric(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         trials = self._trials(points, problem, request, **options)
         if candidates is None:
@@ -319,3 +319,8 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
 
     def _may_be_missing(self) -> bool:
         return True
+
+
+def _numeric(X: Any) -> Any:
+    """``X`` as an array or table of numbers; one of floats is that already."""
+    return X if type(X) is np.ndarray and X.dtype.kind == "f" else numeric_table(X)

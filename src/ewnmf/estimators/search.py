@@ -11,7 +11,7 @@ from ewnmf.choosing.holdout import SHARE
 from ewnmf.choosing.rank import RankPath
 from ewnmf.estimators.base import Factorizer
 from ewnmf.estimators.nmf import EWNMF
-from ewnmf.fitting.request import check_grid
+from ewnmf.fitting.checks import check_grid
 from ewnmf.fitting.starts import Starts
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import with_gamma

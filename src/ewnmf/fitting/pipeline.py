@@ -6,26 +6,46 @@ start and keeps the best, `run` is one of them, and `Job.back` translates what c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.fitting.checks import GammaRequest, check_count, check_tol
 from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.points import Points, spread
-from ewnmf.fitting.request import GammaRequest, Settings
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
+from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.solvers.registry import SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["Choose", "Job", "restarts", "run"]
+__all__ = ["Choose", "Job", "Settings", "restarts", "run"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a run goes, once problem, data and start are known."""
+
+    order: str = "components-first"
+    solver: str = "mu"
+    max_iter: int = 300
+    tol: float = 0.0
+    n_jobs: int | None = None
+    callbacks: Sequence[Callback] = ()
+
+    def __post_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise unknown_name("solver", self.solver, SOLVERS)
+        check_count("max_iter", self.max_iter)
+        check_tol(self.tol)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,8 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.fitting import checks
+from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.request import GammaRequest
 from ewnmf.models.base import Factors
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Iteration, Solution
