@@ -22,7 +22,7 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test check unit docs format dist clean
+.PHONY: help demo bench test check unit coverage docs format dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
@@ -41,7 +41,10 @@ check: $(DEV) ## the fast static checks: format, lint, types, import directions
 	$(PY) -m mypy
 	$(BIN)/lint-imports --no-cache
 
-unit: $(DEV) ## the tests alone, with coverage (PYTEST_ARGS="-k gamma -x" narrows them)
+unit: $(DEV) ## the tests alone (PYTEST_ARGS="-k gamma -x" narrows them)
+	$(PY) -m pytest $(PYTEST_ARGS)
+
+coverage: $(DEV) ## the tests again, with the lines that none of them runs
 	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)
 
 docs: $(DEV) ## the documentation, in docs/_build/html; a warning is an error

@@ -39,6 +39,7 @@ __all__ = [
     "Instance",
     "Recipe",
     "cases",
+    "close",
     "excesses",
     "recipes",
     "run",
@@ -296,3 +297,8 @@ def same(one: Array, other: Array, tolerance: float) -> bool:
     """Whether two arrays differ by at most `tolerance` of their largest entry."""
     size = max(float(np.abs(one).max()), float(np.abs(other).max()))
     return one.shape == other.shape and bool(np.all(np.abs(one - other) <= tolerance * size))
+
+
+def close(case: Case) -> float:
+    """How far rounding may carry: least squares of nearly dependent codes enlarge it, and so do absolute errors."""
+    return 1e-9 * (1e3 if case.semi else 1) * (1e3 if case.weighting == "l1" else 1)

@@ -15,10 +15,11 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ewnmf
+from ewnmf.weightings.registry import WEIGHTINGS
 
 CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
 ESTIMATORS = [
-    *(cls(weighting=weighting) for cls in CLASSES for weighting in ("entropy", "fixed", "none")),
+    *(cls(weighting=weighting) for cls in CLASSES for weighting in WEIGHTINGS),
     *(ewnmf.ONMF(method=method) for method in ("soft", "lagrange", "stiefel")),
     *(ewnmf.EWNMF(loss=loss) for loss in ("kullback-leibler", "alpha")),
 ]

@@ -19,16 +19,11 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.orthogonal import Orthogonal
 from ewnmf.solvers.loop import Iteration, solve
 from ewnmf.weightings.entropy import Entropy
-from tests.problems import MONOTONE, ORDERS, Case, Instance, Recipe, cases, excesses, recipes, run, same
+from tests.problems import MONOTONE, ORDERS, Case, Instance, Recipe, cases, close, excesses, recipes, run, same
 
 orders = st.sampled_from(ORDERS)
 calm = recipes(calm=True)
 few = settings(max_examples=settings().max_examples // 2)
-
-
-def close(case: Case) -> float:
-    """How far rounding may carry: least squares of nearly dependent codes enlarge it."""
-    return 1e-6 if case.semi or case.weighting == "l1" else 1e-9
 
 
 PHI: dict[str, Callable[[Any, float], Any]] = {
