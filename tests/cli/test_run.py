@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 
+import click
 import pytest
 
 import ewnmf
@@ -58,6 +60,16 @@ def test_version_and_help(capsys):
     assert all(f"\n  {name} " in output for name in ("completion", "fit", "transform", "weights"))
     assert main(["fly"]) == 2
     assert capsys.readouterr().err.startswith("ewnmf: No such command 'fly'.")
+
+
+def test_the_help_of_all_commands_loads_none_of_them():
+    program = "import sys; from ewnmf.cli import main; main(['--help']); print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("\nFalse\n")
+    for name, short in run._COMMANDS.items():
+        command = run.group.get_command(click.Context(run.group), name)
+        assert command is not None
+        assert command.get_short_help_str(200) == short
 
 
 def test_without_click(capsys, monkeypatch):

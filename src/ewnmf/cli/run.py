@@ -15,13 +15,13 @@ from ewnmf import __version__
 __all__ = ["group", "run"]
 
 _COMMANDS: dict[str, str] = {
-    "completion": "completion",
-    "fit": "fit",
-    "reproduce": "reproduce",
-    "transform": "transform",
-    "weights": "weights",
+    "completion": "Print a script for the shell's completion.",
+    "fit": "Factorize a table from a file.",
+    "reproduce": "Make the tables and figures of the paper from the real data.",
+    "transform": "Codes of new points under a saved model, or the points with their gaps filled.",
+    "weights": "Weights of the entries of new points.",
 }
-"""Command -> the module of `ewnmf.cli` that holds it, in a function of the same name."""
+"""Command -> its help in short. It is the function of that name in the module of that name, loaded when it is run."""
 
 FAILED, BUG, INTERRUPTED = 2, 1, 130
 _NO_ARGUMENTS: type[click.UsageError] = getattr(
@@ -31,7 +31,7 @@ _NO_ARGUMENTS: type[click.UsageError] = getattr(
 
 
 class _LazyGroup(click.Group):
-    """A group that imports a command's module when the command is run, so that ``--help`` stays quick."""
+    """A group that imports a command's module when the command is run: its own ``--help`` needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -39,9 +39,13 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        command = getattr(import_module(f"ewnmf.cli.{_COMMANDS[cmd_name]}"), cmd_name)
+        command = getattr(import_module(f"ewnmf.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted(_COMMANDS.items()))
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
