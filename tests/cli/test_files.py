@@ -10,6 +10,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import click
 import numpy as np
@@ -18,6 +19,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import ewnmf
+import ewnmf.solvers.encode
 from ewnmf.cli import estimator_options
 from ewnmf.datasets import scale_points
 from ewnmf.estimators.parameters import described
@@ -166,8 +168,26 @@ def test_parameters_reach_the_estimator(valid, run, tmp_path, arguments, cls, pa
     loaded, expected = ewnmf.load(tmp_path / "out" / "model.ewnmf"), model(cls=cls, **parameters)
     assert (type(loaded), loaded.get_params()) == (cls, expected.get_params())
     np.testing.assert_array_equal(loaded.components_, expected.components_)
-    learned = expected.weighting == "entropy"
+    learned = expected.weighting == "entropy" and expected.gamma_ < float("inf")
     assert (tmp_path / "out" / "weights.npy").exists() == learned
+
+
+def test_equal_weights_are_written_only_if_asked_for(valid, run, tmp_path):
+    for asked, written in (([], False), (["--weights"], True)):
+        summary = json.loads(
+            run("fit", valid["npy"], *QUICK, "--gamma", "inf", *asked, "-o", tmp_path / "out", "--force", "--json").out
+        )
+        assert ("weights.npy" in summary["files"]) == written
+        assert summary["weights"] == (None if written else "equal, not written: gamma is infinite")
+
+
+def test_fit_looks_for_codes_once(valid, run, tmp_path, monkeypatch):
+    encode = Mock(wraps=ewnmf.solvers.encode.encode)
+    monkeypatch.setattr("ewnmf.estimators.fitted.encode", encode)
+    run("fit", valid["npy"], *QUICK, "--gamma", "0.1", "-o", tmp_path / "out", "-q")
+    assert encode.call_count == 1
+    mine = ewnmf.load(tmp_path / "out" / "model.ewnmf").weights(np.load(valid["npy"]))
+    np.testing.assert_array_equal(np.load(tmp_path / "out" / "weights.npy"), mine)
 
 
 def test_every_parameter_is_an_option():

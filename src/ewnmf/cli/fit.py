@@ -153,16 +153,22 @@ def _wants_weights(request: _Request, estimator: Any) -> bool:
     return learned if request.weights is None else request.weights
 
 
+def _equal_weights(request: _Request, estimator: Any) -> bool:
+    """Whether weights were learned that are all alike, and nobody has asked to see them."""
+    return request.weights is None and estimator.gamma_ == np.inf
+
+
 def _results(estimator: Any, X: Any, table: Table, request: _Request, entry_weights: Any) -> dict[str, Result]:
     texts = {} if table.ids is None else {"id": table.ids}
     features = table.features or tuple(f"x{j}" for j in range(X.shape[1]))
     names = tuple(map(str, estimator.get_feature_names_out()))
+    codes = estimator.transform(X, weights=entry_weights)
     results = {
-        "codes": Result(estimator.transform(X, weights=entry_weights), names, texts),
+        "codes": Result(codes, names, texts),
         "components": Result(estimator.components_, features, {"component": np.array(names, dtype=object)}),
     }
-    if _wants_weights(request, estimator):
-        results["weights"] = Result(estimator.weights(X, weights=entry_weights), features, texts)
+    if _wants_weights(request, estimator) and not _equal_weights(request, estimator):
+        results["weights"] = Result(estimator._weights_under(codes, X, weights=entry_weights), features, texts)
     if table.features is not None:
         estimator.feature_names_in_ = np.array(table.features, dtype=object)
     return results
@@ -214,6 +220,7 @@ def _summary(
         "iterations": estimator.n_iter_,
         "stop_reason": estimator.stop_reason_,
         "clustering": measures,
+        "weights": "equal, not written: gamma is infinite" if _equal_weights(request, estimator) else None,
         "seconds": report.seconds,
         "warnings": report.warnings,
         "versions": library_versions(),

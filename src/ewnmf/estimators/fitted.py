@@ -121,7 +121,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         The share of an entry in its point: rows sum to one with ``weighting="entropy"`` (Eq. (18)) and with ``"none"``,
         where what was observed has equal shares (times `feature_weight`), as at an infinite gamma; but for points
-        without an observed entry. ``"fixed"`` gives the weights handed in, times `feature_weight`.
+        without an observed entry. ``"fixed"`` gives the weights handed in, times `feature_weight`; ``"welsch"``,
+        ``"cauchy"``, ``"huber"`` and ``"l1"`` judge every entry on its own, so that their rows have no common sum.
 
         Parameters
         ----------
@@ -137,11 +138,17 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
             The weights.
         """
-        points = self._read(X, weights=weights, mask=mask)
-        seen = points.take(points.seen)
-        unit = self._facts.unit
+        return self._weights_under(None, X, weights=weights, mask=mask)
+
+    def _weights_under(self, codes: Array | None, X: Any, **weighed: Any) -> Array:
+        """`weights` under the `codes` that `transform` gave for these points, which are then not looked for again."""
+        points = self._read(X, **weighed)
+        seen, unit = points.take(points.seen), self._facts.unit
         problem, W, data = self._fitted_problem.times(unit), times(self.components_.T, unit), seen.times(unit).data
-        H = self._codes(seen).T if problem.weighting.adaptive else np.zeros((W.shape[1], data.n_points), W.dtype)
+        if not problem.weighting.adaptive:
+            H = np.zeros((W.shape[1], data.n_points), W.dtype)
+        else:
+            H = (self._codes(seen) if codes is None else codes[points.seen]).T
         return spread(weights_of(problem, W, H, data, tiny=self._tiny, facts=self._facts).T, points.seen)
 
     def inverse_transform(self, X: Any) -> Array:
