@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-__all__ = ["Numbers", "exp", "expm1", "has_own_form", "log1p", "log_of_ratio", "square"]
+__all__ = ["Numbers", "exp", "expm1", "gradual_exp", "has_own_form", "log1p", "log_of_ratio", "square"]
 
 
 class Numbers(NamedTuple):
@@ -39,6 +39,11 @@ def has_own_form(part: object) -> bool:
 
 def exp(x: Any) -> Any:
     """``e^x``."""
+    return math.exp(x)
+
+
+def gradual_exp(x: Any) -> Any:
+    """``e^x`` down to 0 through the subnormal numbers, where `exp` may end at the normal ones."""
     return math.exp(x)
 
 

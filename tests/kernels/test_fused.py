@@ -188,6 +188,19 @@ def test_extreme_arguments_of_exp_stay_normal() -> None:
     assert np.isfinite(answer.weights()).all()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "far", "alpha"), [(np.float64, 1e104, 3.0), (np.float32, 4e12, 3.0), (np.float32, 2.5e-13, -3.0)]
+)
+def test_powers_below_the_normal_numbers_are_those_of_the_reference(dtype: Any, far: float, alpha: float) -> None:
+    rng, limits = np.random.default_rng(0), np.finfo(dtype)
+    X, W, H = ((rng.random(shape) + 0.1).astype(dtype) for shape in ((6, 9), (6, 2), (2, 9)))
+    W = W * dtype(far)
+    problem = Problem(losses.Alpha(alpha), models.NMF(), weightings.Uniform())
+    theirs, mine = (kernel.see(Block(X), H, (W,), problem.weighting).terms.neg for kernel in _pair(problem, Dense(X)))
+    assert ((theirs > 0) & (theirs < limits.tiny)).any()
+    np.testing.assert_allclose(mine, theirs, rtol=1000 * limits.eps, atol=4 * limits.smallest_subnormal)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("loss", [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.3)])
 @pytest.mark.parametrize("gap", [False, True])
