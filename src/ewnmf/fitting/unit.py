@@ -44,7 +44,7 @@ class Unit:
         scale = points.scale
         if not problem.has_unit or 1 / _USUAL <= scale <= _USUAL:
             return cls(problem)
-        checks.check_reach(scale, points.X.dtype)
+        checks.check_reach(scale, points.X.dtype, problem.loss.degree or 0.0)
         return cls(problem, 2.0 ** -math.frexp(scale)[1])
 
     @property
