@@ -104,6 +104,21 @@ def test_steps_that_are_short_start_from_the_size_of_the_data(beta: float, c: fl
     compare(one, other, 1e-8)
 
 
+@pytest.mark.parametrize("beta", [-1.0, 0.0, 3.0])
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_powers_of_single_precision_are_taken_of_values_near_one(beta: float, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = (np.where(rng.random((6, 4)) < 0.5, 1, 1e-5) * scale).astype(np.float32)
+    start = {
+        name: rng.random(shape).astype(np.float32) + 0.1 for name, shape in (("codes", (6, 2)), ("components", (2, 4)))
+    }
+    start["components"] *= np.float32(scale)
+    E: list[float] = []
+    asked: dict[str, Any] = {**start, "weighting": "none", "max_iter": 30, "tol": 0}
+    ewnmf.factorize(X, 2, loss=losses.Beta(beta), callbacks=[lambda at: E.append(at.excess)], **asked)
+    assert (np.diff(E) <= 1e-5 * np.abs(E[:-1])).all()
+
+
 @pytest.mark.parametrize("scale", [1e100, 1e-100])
 def test_losses_that_would_leave_all_numbers_are_refused(scale: float) -> None:
     with pytest.raises(ValueError, match=r"X has values .* (overflow|vanish) .* so that the largest is"):

@@ -257,7 +257,8 @@ class Even(Weighting):
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
         """``height * s * P``."""
-        return super().constant(X, P, s, silent) * X.dtype.type(self.height)
+        A: Array = super().constant(X, P, s, silent) * X.dtype.type(self.height)
+        return A
 
 
 @dataclass(frozen=True)
