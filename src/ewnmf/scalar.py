@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
-__all__ = ["Numbers", "exp", "expm1", "log1p", "log_of_ratio", "square"]
+__all__ = ["Numbers", "exp", "expm1", "gradual_exp", "log1p", "log_of_ratio", "square"]
 
 
 class Numbers(NamedTuple):
@@ -25,6 +25,11 @@ class Numbers(NamedTuple):
 
 def exp(x: Any) -> Any:
     """``e^x``."""
+    return math.exp(x)
+
+
+def gradual_exp(x: Any) -> Any:
+    """``e^x`` down to 0 through the subnormal numbers, where `exp` may end at the normal ones."""
     return math.exp(x)
 
 

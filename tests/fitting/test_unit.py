@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 import ewnmf
-from ewnmf import models
+from ewnmf import losses, models
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.unit import Unit
 from ewnmf.losses.alpha import Alpha
@@ -95,6 +95,47 @@ def test_the_unit_changes_nothing(cls: type[Any], options: dict[str, Any], dtype
     one = answers(at(cls, 1.0, **options), X, 1.0)
     for c in scales:
         compare(one, answers(at(cls, c, **options), X, c), tolerance, f" at {c:g}")
+
+
+@pytest.mark.parametrize("c", [1e-80, 2.0**-18, 2.0**18, 1e60])
+@pytest.mark.parametrize("beta", [-1.0, 0.0, 0.5, 1.5, 2.5, 3.0])
+def test_steps_that_are_short_start_from_the_size_of_the_data(beta: float, c: float) -> None:
+    one, other = (answers(at(ewnmf.NMF, s, loss=losses.Beta(beta)), DATA + 0.1, s) for s in (1.0, c))
+    compare(one, other, 1e-8)
+
+
+@pytest.mark.parametrize("beta", [-1.0, 0.0, 3.0])
+@pytest.mark.parametrize("scale", [1e-5, 1e5])
+def test_powers_of_single_precision_are_taken_of_values_near_one(beta: float, scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = (np.where(rng.random((6, 4)) < 0.5, 1, 1e-5) * scale).astype(np.float32)
+    start = {
+        name: rng.random(shape).astype(np.float32) + 0.1 for name, shape in (("codes", (6, 2)), ("components", (2, 4)))
+    }
+    start["components"] *= np.float32(scale)
+    E: list[float] = []
+    asked: dict[str, Any] = {**start, "weighting": "none", "max_iter": 30, "tol": 0}
+    ewnmf.factorize(X, 2, loss=losses.Beta(beta), callbacks=[lambda at: E.append(at.excess)], **asked)
+    assert (np.diff(E) <= 1e-5 * np.abs(E[:-1])).all()
+
+
+@pytest.mark.parametrize("scale", [1e100, 1e-100])
+def test_losses_that_would_leave_all_numbers_are_refused(scale: float) -> None:
+    with pytest.raises(ValueError, match=r"X has values .* (overflow|vanish) .* so that the largest is"):
+        ewnmf.NMF(2, loss=losses.Beta(4.5)).fit(DATA * scale)
+
+
+@pytest.mark.parametrize("power", [-18, 18, 60])
+def test_penalties_of_absolute_errors_follow_the_unit(power: int) -> None:
+    c = 2.0**power
+    start = {"codes": DATA[:, :2] + 0.1, "components": DATA[:2] + 0.1}
+    answer = []
+    for unit in (1.0, c):
+        model = models.NMF(alpha_codes=0.1 * unit, alpha_components=0.01, l1_ratio=1.0)
+        given: dict[str, Any] = {"codes": start["codes"], "components": unit * start["components"]}
+        answer.append(ewnmf.factorize(unit * DATA, 2, model=model, weighting="l1", max_iter=5, tol=0, **given))
+    np.testing.assert_allclose(answer[1].codes, answer[0].codes, rtol=1e-9)
+    np.testing.assert_allclose(answer[1].excess / c, answer[0].excess, rtol=1e-9)
 
 
 @pytest.mark.parametrize("gamma", ["auto", "self-tuned", 0.05])

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -15,6 +19,7 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, models, weightings
+from ewnmf.kernels.compiled import fused
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
@@ -188,6 +193,19 @@ def test_extreme_arguments_of_exp_stay_normal() -> None:
     assert np.isfinite(answer.weights()).all()
 
 
+@pytest.mark.parametrize(
+    ("dtype", "far", "alpha"), [(np.float64, 1e104, 3.0), (np.float32, 4e12, 3.0), (np.float32, 2.5e-13, -3.0)]
+)
+def test_powers_below_the_normal_numbers_are_those_of_the_reference(dtype: Any, far: float, alpha: float) -> None:
+    rng, limits = np.random.default_rng(0), np.finfo(dtype)
+    X, W, H = ((rng.random(shape) + 0.1).astype(dtype) for shape in ((6, 9), (6, 2), (2, 9)))
+    W = W * dtype(far)
+    problem = Problem(losses.Alpha(alpha), models.NMF(), weightings.Uniform())
+    theirs, mine = (kernel.see(Block(X), H, (W,), problem.weighting).terms.neg for kernel in _pair(problem, Dense(X)))
+    assert ((theirs > 0) & (theirs < limits.tiny)).any()
+    np.testing.assert_allclose(mine, theirs, rtol=1000 * limits.eps, atol=4 * limits.smallest_subnormal)
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("loss", [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.3)])
 @pytest.mark.parametrize("gap", [False, True])
@@ -222,6 +240,45 @@ def test_hidden_entries_have_no_loss_however_large_the_others_are(estimator: Any
     assert np.isfinite(model.loss_curve_).all()
     assert np.isfinite(model.transform(X)).all()
     assert -(size**2) < model.score(X) < 0
+
+
+@pytest.mark.parametrize("model", [models.NMF(), models.Orthogonal("hard"), models.Orthogonal("soft"), models.Semi()])
+@pytest.mark.parametrize("weighting", ["none", "entropy"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_lay_in_buffers_is_never_read(model: models.Model, weighting: str, dtype: Any) -> None:
+    X = np.random.default_rng(2).random((70, 9)).astype(dtype)
+    asked: dict[str, Any] = {"model": model, "weighting": weighting, "gamma": 0.1, "rng": 0, "max_iter": 4}
+    expected = ewnmf.factorize(X, 3, **asked)
+    with poisoned_buffers(), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        answer = ewnmf.factorize(X, 3, **asked)
+    np.testing.assert_array_equal(answer.codes, expected.codes)
+    np.testing.assert_array_equal(answer.components, expected.components)
+    np.testing.assert_array_equal(answer.history, expected.history)
+
+
+@contextmanager
+def poisoned_buffers() -> Iterator[None]:
+    """Whatever is taken from the scratch of a thread comes full of signalling NaNs, with more of them around it."""
+    take = fused._Scratch.take
+
+    def poisoned(self: Any, name: str, shape: tuple[int, int], dtype: Any) -> Any:
+        whole = take(self, name, (shape[0] + 2, shape[1]), dtype)
+        double = np.dtype(dtype).itemsize == 8
+        whole.view(np.uint64 if double else np.uint32)[...] = 0x7FF4000000000000 if double else 0x7FA00000
+        return whole[1:-1]
+
+    with patch.object(fused._Scratch, "take", poisoned):
+        yield
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", [models.Orthogonal("hard"), models.Semi()])
+def test_a_product_of_infinity_and_zero_shows(model: models.Model, dtype: Any) -> None:
+    data = Dense(np.ones((5, 4), dtype))
+    _, kernel = _pair(Problem(losses.Euclidean(), model, weightings.Uniform()), data)
+    W, H = np.zeros((5, 2), dtype), np.full((2, 4), np.inf, dtype)
+    assert np.isnan(kernel.reconstruct((W,), H)).all()
 
 
 def test_own_losses_run_on_the_reference() -> None:

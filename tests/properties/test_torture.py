@@ -100,6 +100,57 @@ def test_a_floor_that_knows_no_unit_is_found() -> None:
         assert verdict("units", ordinary().scaled(2.0**-50)) == "violated"
 
 
+def at_unit(power: int) -> Any:
+    """The other unit of `units` is this power of two."""
+    return patch("tests.torture.units._away", lambda *_: power)
+
+
+@pytest.mark.parametrize("power", [9, -9, 40])
+@pytest.mark.parametrize("method", ["lagrange", "stiefel"])
+def test_components_of_norm_one_start_in_no_unit(method: str, power: int) -> None:
+    problem = ordinary(name="ONMF", weighting="none", options={"method": method, "of": "components"})
+    with by_reference(), at_unit(power):
+        assert verdict("units", problem) == "held"
+        with other_answer("units", "components", 1e-10):
+            assert verdict("units", problem) == "violated"
+
+
+def moved_by_floors() -> Problem:
+    """The last attribute was seen in a point whose codes are at their floor, and in one where it has no more weight."""
+    problem = ordinary(name="NMF", weighting="fixed", loss="kullback-leibler", init="random")
+    weights = np.ones(problem.X.shape)
+    problem.X[0], weights[1:, -1], weights[1, -1] = 0, 0, 1e-61
+    return replace(problem, weights=weights)
+
+
+def test_what_floors_decide_is_left_out_and_nothing_else() -> None:
+    problem, whole = moved_by_floors(), ewnmf.NMF.fit
+
+    def meddling(self: Any, X: Any, **asked: Any) -> Any:
+        """In the other unit another attribute is off."""
+        fitted = whole(self, X, **asked)
+        if np.max(X) > 10:
+            fitted.components_[:, 2] *= 1 + 1e-9
+        return fitted
+
+    with by_reference(), at_unit(12):
+        assert verdict("units", problem, "estimator") == "held"
+        with patch("tests.torture.units._without_floors", lambda trial, answer, c: answer):
+            assert verdict("units", problem, "estimator") == "violated"
+        with patch("ewnmf.NMF.fit", meddling):
+            assert verdict("units", problem, "estimator") == "violated"
+
+
+@pytest.mark.parametrize(("gamma", "found"), [(1e-51, "undecided"), (1e-15, "violated")])
+def test_only_where_gamma_tells_floors_from_nothing_may_sparse_data_differ(gamma: float, found: str) -> None:
+    problem = ordinary(gamma=gamma, loss="kullback-leibler")
+    problem.X[:, 2] = 0
+    single: Any = {name: getattr(problem, name).astype(np.float32) for name in ("X", "codes", "components")}
+    problem = replace(problem, **single)
+    with by_reference(), other_answer("sparse", "components", 1e-2):
+        assert verdict("sparse", problem) == found
+
+
 PENALISED: list[dict[str, Any]] = [
     {"options": {"alpha_W": 0.01, "alpha_H": "same", "l1_ratio": 1.0}},
     {"options": {"alpha_W": 0.01, "alpha_H": 0.1, "l1_ratio": 0.0}, "loss": "kullback-leibler"},

@@ -95,6 +95,17 @@ def test_zero_columns_of_a_fixed_component_are_kept(X: np.ndarray) -> None:
     np.testing.assert_array_equal(dense.components_[0], fixed[0])
 
 
+@pytest.mark.parametrize("gamma", ["4x", "self-tuned"])
+def test_silent_attributes_have_their_own_priors_in_a_mean_loss(gamma: str) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.random((20, 6)) * (np.arange(6) < 4)
+    asked: dict[str, Any] = {"weighting": "welsch", "gamma": gamma, "feature_weight": rng.random(6), "rng": 0}
+    asked |= {"codes": rng.random((20, 2)) + 0.1, "components": rng.random((2, 6)) + 0.1, "max_iter": 12}
+    whole, thin = (ewnmf.factorize(data, 2, **asked) for data in (X, sparse.csr_array(X)))
+    assert thin.gamma == pytest.approx(whole.gamma, rel=1e-12)
+    np.testing.assert_allclose(thin.codes, whole.codes, rtol=1e-9)
+
+
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
     data = storage(sparse.csr_array(X).T)
     problem = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(1.0))

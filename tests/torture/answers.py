@@ -100,6 +100,8 @@ class Trial:
 
     problem: Problem
     way: str
+    blur: float = 1.0
+    """How many times more digits are lost than those of the data."""
 
     @cached_property
     def raw(self) -> Answer:
@@ -118,13 +120,13 @@ class Trial:
     def shaken(self, count: int) -> list[Answer]:
         """So many answers to the problem moved by rounding."""
         for seed in range(len(self._shaken), count):
-            self._shaken.append(comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)))
+            self._shaken.append(comparable(ask(self.problem.shaken(seed, tolerances.SHAKE * self.blur), self.way)))
         return self._shaken[:count]
 
     def allowed(self, name: str, shakes: int = tolerances.SHAKES) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = problem.rounding * problem.lost_at_zeros * problem.corrected(self.raw["components"])
+        u = self.blur * problem.rounding * problem.lost_at_zeros * problem.corrected(self.raw["components"])
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken(shakes))
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name == "gamma":

@@ -174,6 +174,16 @@ class Problem:
         with np.errstate(under="ignore"):
             return self.total(np.full(self.X.shape, height**self.degree), name)
 
+    def tells_floors_from_nothing(self, gamma: float) -> bool:
+        """Whether an attribute that is 0 everywhere has another weight in sparse data, where it costs nothing.
+
+        In dense data it costs what floors do, and entropy weights of this gamma tell that from 0.
+        """
+        seen = self.priors > 0
+        silent = seen.any(axis=0) & ~((self.X != 0) & seen).any(axis=0)
+        height = self.K * tolerances.floor(self.X.dtype) * self.scale
+        return self.weighting == "entropy" and bool(silent.any()) and gamma * self.rounding < height**self.degree
+
     def corrected(self, components: Array) -> float:
         """How many times more rounding there is where a basis is corrected, not made anew: weighted Semi-NMF's.
 

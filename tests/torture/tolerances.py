@@ -43,11 +43,15 @@ most that a step can shrink it by. ``u`` is multiplied by what the basis has shr
 Near alpha = 0 a zero pulls by ``1 / alpha``, and the sum of pulls, which codes are an exponential of, keeps ``eps /
 alpha`` of the others: ``u`` is multiplied by ``1 / (alpha L)`` there, but not for descent.
 
-Units: floors have none in single precision, nor has that of codes where an estimator draws components of size one and
-the codes carry the unit. There nothing is said of sums that tell one floor from another, of those that outgrew the
-data by more than its digits (a basis that stands against codes at their floor), nor, where there is a difference, of
-answers in which such codes show. Nor, where there is one, of components that vanish in the other unit, or have grown to
-where Semi-NMF ends them (`models.semi.within_reach`), which has no unit either.
+Sparse: an attribute that is 0 everywhere costs nothing in sparse data, and what floors cost in dense data. Where gamma
+is below ``f^degree / u``, ``f`` being ``K`` times `floor` of the data's scale, entropy weights tell the two apart.
+
+Units: floors of codes have none, nor have any in single precision. Where there is a difference, and the fit is made in
+the unit of the data (2^-20 to 2^20; beyond, it is brought to one, floors and all), floors are moved by up to that unit:
+nothing is said of entries and sums that show it. Nor, where there is one, of components that vanish in the other
+unit, or have grown to where Semi-NMF ends them (`models.semi.within_reach`), which has no unit either. Where Semi-NMF
+corrects components that were drawn of size one, data that is smaller has as many digits less: ``u`` and `SHAKE` are
+multiplied by that. Lagrange's and Stiefel's components are of norm one, and their start does not follow the data.
 """
 
 from __future__ import annotations

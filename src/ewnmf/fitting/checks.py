@@ -108,13 +108,18 @@ def _limit(X: Array, problem: Problem, unit: float | None) -> float:
     return taken
 
 
-def check_reach(scale: float, dtype: Any) -> None:
-    """Refuse data of that largest value whose results would vanish."""
-    least = 1 / _REACH[np.finfo(dtype).bits]
-    if scale < least:
+def check_reach(scale: float, dtype: Any, degree: float) -> None:
+    """Refuse data of that largest value whose results, or whose losses, of that degree, would leave all numbers."""
+    largest = min(_REACH[np.finfo(dtype).bits], 2.0 ** (900 / max(abs(degree), 2.0)))
+    if scale < 1 / largest:
         raise ValueError(
             f"X has values of at most {scale:.3g}, whose products vanish in {dtype}; multiply X by a constant so that "
-            f"the largest is above {least:.1g}."
+            f"the largest is above {1 / largest:.1g}."
+        )
+    if scale > largest:
+        raise ValueError(
+            f"X has values up to {scale:.3g}, whose losses overflow {dtype}; divide X by a constant so that the "
+            f"largest is below {largest:.1g}."
         )
 
 

@@ -2,7 +2,8 @@
 
 ``c * X`` has the solution of ``X``, with ``c`` times the components and ``c^degree`` times gamma and the objective. A
 power of two changes no digit. Between ``2^-20`` and ``2^20`` data is taken as it is: of such values products of
-dozens stay within double precision, and of five within single precision.
+dozens stay within double precision, and of five within single precision. Higher powers, which beta divergences below 1
+and above 2 are made of, are not taken of such values in single precision.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ class Unit:
     def of(cls, problem: Problem, points: Points) -> Unit:
         """The unit for these points, 1 for usual data; refused where results would vanish."""
         scale = points.scale
-        if not problem.has_unit or 1 / _USUAL <= scale <= _USUAL:
+        usual = _USUAL if problem.loss.forgets_size or points.X.dtype != np.float32 else 2.0
+        if not problem.has_unit or 1 / usual <= scale <= usual:
             return cls(problem)
-        checks.check_reach(scale, points.X.dtype)
+        checks.check_reach(scale, points.X.dtype, problem.loss.degree or 0.0)
         return cls(problem, 2.0 ** -math.frexp(scale)[1])
 
     @property

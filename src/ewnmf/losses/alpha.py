@@ -11,7 +11,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss, RankOne
 from ewnmf.losses.elementary import box_cox, capped_power, grown, inverse_box_cox, log_ratio, quotient
-from ewnmf.scalar import Numbers, exp, expm1, log_of_ratio
+from ewnmf.scalar import Numbers, expm1, gradual_exp, log_of_ratio
 
 __all__ = ["Alpha"]
 
@@ -46,7 +46,7 @@ class Power(NamedTuple):
     def neg(c: Power, x: Any, y: Any) -> Any:
         """``(x / y)^a``."""
         n = c.numbers
-        power = exp(min(c.a * log_of_ratio(max(x, n.small), max(y, n.tiny)), n.limit))
+        power = gradual_exp(min(c.a * log_of_ratio(max(x, n.small), max(y, n.tiny)), n.limit))
         return power if x > n.zero else n.zero
 
     @staticmethod

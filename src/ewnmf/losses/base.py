@@ -51,6 +51,9 @@ class Loss:
     silent_zeros: ClassVar[bool] = False
     """Whether ``d(0, 0) = 0`` and an attribute without any value drives its basis row to 0."""
 
+    forgets_size: ClassVar[bool] = True
+    """Whether one multiplicative step brings a factor to the size of the data, whatever it was before."""
+
     quadratic: ClassVar[bool] = False
     """Whether it is ``(x - y)^2``, so that least squares find the best factor."""
 

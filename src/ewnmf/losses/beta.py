@@ -103,6 +103,11 @@ class Beta(Loss):
         return self.beta >= 1
 
     @property
+    def forgets_size(self) -> bool:  # type: ignore[override]
+        """From 1 to 2; elsewhere steps are shorter."""
+        return 1 <= self.beta <= 2
+
+    @property
     def exponent(self) -> float:  # type: ignore[override]
         """That of the auxiliary function (Fevotte and Idier, 2011): ``1/(2-b)``, 1 or ``1/(b-1)``."""
         b = float(self.beta)

@@ -60,6 +60,9 @@ class Dense(Storage):
     def mass(self) -> float:
         """The prior weight of all entries, ``sum s P``."""
         weights = np.ones(self.n_points) if self.s is None else self.s
+        if self.mean_prior is not None:
+            n_entries = (self.X.shape[0] + self.silent) * np.sum(weights, dtype=np.float64)
+            return float(self.mean_prior * n_entries)
         columns = self.silent + (self.X.shape[0] if self.P is None else np.sum(self.P, axis=0, dtype=np.float64))
         return float(np.sum(weights * columns, dtype=np.float64))
 

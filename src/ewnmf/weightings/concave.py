@@ -250,6 +250,18 @@ class Huber(_Scaled):
 
 
 @dataclass(frozen=True)
+class Even(Weighting):
+    """The same weight for all entries, with which `L1` starts."""
+
+    height: float
+
+    def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
+        """``height * s * P``."""
+        A: Array = super().constant(X, P, s, silent) * X.dtype.type(self.height)
+        return A
+
+
+@dataclass(frozen=True)
 class L1(Concave):
     """``phi(d) = 2 sqrt(d)``, twice the absolute error where ``d`` is its square, with weights ``1 / sqrt(d)``.
 
@@ -270,6 +282,10 @@ class L1(Concave):
     name: ClassVar[str] = "l1"
     meaning: ClassVar[str] = "``1 / sqrt(d)`` for every entry on its own: absolute errors under the Euclidean loss."
     refuses_gamma: ClassVar[bool] = True
+
+    def start(self) -> Weighting:
+        """Equal weights, those of a loss of the data's size: weights of 1 would have no unit, as penalties do."""
+        return Uniform() if self.bend is None else Even(self.height * math.sqrt(_NOTHING / self.bend))
 
     def sized(self, loss: float, dtype: Any) -> Weighting:
         """With a `bend` of `_NOTHING` times `loss`."""

@@ -53,7 +53,8 @@ class FusedKernel(Kernel):
         """``Y = W H`` (M x b), in a buffer."""
         codes, components = np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T)
         Y = self.scratch.take("Y", (codes.shape[0], components.shape[1]), codes.dtype)
-        with np.errstate(invalid="ignore"):  # BLAS may look beyond the ends of its operands
+        # BLAS may raise the flag by what it does not use; a product that is no number shows, as NaN in Y.
+        with np.errstate(invalid="ignore"):
             return np.dot(codes, components, out=Y).T
 
     def evaluate(self, block: Block, Y: Array, weighting: Weighting) -> Seen:

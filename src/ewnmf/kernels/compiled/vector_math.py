@@ -2,7 +2,8 @@
 
 ``exp(x) = 2^n exp(r)`` with ``n`` the nearest whole number to ``x / ln 2``, and Taylor's polynomial for ``|r|`` up to
 ``ln(2) / 2``. ``log(2^e m) = e ln 2 + 2 artanh((m - 1) / (m + 1))`` with ``m`` in [sqrt(1/2), sqrt(2)). Arguments of
-`exp` are held within the range whose results are normal numbers; ratios must be normal and positive.
+`exp` are held within the range whose results are normal numbers, and `gradual_exp` adds ``64 ln 2`` below it, which a
+power of two takes back; ratios must be normal and positive.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
-from ewnmf.scalar import exp, expm1, log1p, log_of_ratio, square
+from ewnmf.scalar import exp, expm1, gradual_exp, log1p, log_of_ratio, square
 
 __all__ = ["SAFE", "bits", "number"]
 
@@ -60,6 +61,8 @@ _LN2_TAIL = 1.9082149292705877e-10 + (0.6931471803691238 - _LN2_HEAD)
 _LOG2E_S, _ROUND_S, _LOW_S, _HIGH_S = _s(_LOG2E), _s(1.5 * 2.0**23), _s(-87.0), _s(88.0)
 _LN2_HEAD_S = _s(math.ldexp(math.floor(math.ldexp(math.log(2), 9)), -9))
 _LN2_TAIL_S = _s(math.log(2) - float(_LN2_HEAD_S))
+_LIFT, _SUNK = 64 * math.log(2), 2.0**-64
+_LIFT_S, _SUNK_S = _s(_LIFT), _s(_SUNK)
 _ONE_S = _s(1)
 _ROOT_HALF_BITS, _ROUND_BITS = (np.float64(v).view(np.int64) for v in (math.sqrt(0.5), 1.5 * 2.0**52))
 _ROOT_HALF_BITS_S, _ROUND_BITS_S = (_s(v).view(np.int32) for v in (math.sqrt(0.5), 1.5 * 2.0**23))
@@ -116,6 +119,23 @@ def _exp(x: Any) -> Any:
     def double(x: Any) -> Any:
         power, grown = _parts64(min(max(x, _LOW), _HIGH))
         return power + grown * power
+
+    return double
+
+
+@overload(gradual_exp, jit_options=_OPTIONS)
+def _gradual_exp(x: Any) -> Any:
+    if x == types.float32:
+
+        def single(x: Any) -> Any:
+            low = x < _LOW_S
+            return exp(x + _LIFT_S if low else x) * (_SUNK_S if low else _ONE_S)
+
+        return single
+
+    def double(x: Any) -> Any:
+        low = x < _LOW
+        return exp(x + _LIFT if low else x) * (_SUNK if low else 1.0)
 
     return double
 
