@@ -133,7 +133,7 @@ class Trial:
             return allowed + self._allowed_of_gamma(u)
         if name in SUMS:
             S = problem.scale**problem.degree if name == "score" else problem.size(self.answer["terms"], name)
-            return allowed + float(tolerances.slack(_size(value), S, u)) + problem.least(name)
+            return allowed + float(problem.slack(_size(value), S, u, name)) + problem.least(name)
         return allowed + (0 if name == "weights" else u * problem.scale)
 
     def _allowed_of_gamma(self, u: float) -> float:
@@ -181,7 +181,8 @@ class Trial:
             if off <= 0:
                 decided |= name in TELLING
                 continue
-            if name in SUMS and size / self.problem.scale**self.problem.degree > tolerances.held(self.problem.X.dtype):
+            unit = self.problem.scale ** self.problem.degree_of(name)
+            if name in SUMS and size / unit > tolerances.held(self.problem.X.dtype):
                 continue
             allowed = self.allowed(name, shakes)
             if off > allowed:

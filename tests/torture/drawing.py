@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.torture.data import DENSE, KINDS, SPARSE, matrix
-from tests.torture.problems import Problem
+from tests.torture.problems import GAMMAS, Problem
 
 __all__ = ["draw"]
 
@@ -17,8 +17,9 @@ Rng = np.random.Generator
 
 ALPHAS = (-1.5, -1.0, 0.0, 1e-7, 0.3, 0.5, 1 - 1e-7, 1.0, 2.0, 3.0)
 CLASSES = {"EWNMF": 0.35, "NMF": 0.2, "ONMF": 0.2, "SemiNMF": 0.125, "ConvexNMF": 0.125}
-LOSSES = {"euclidean": 0.4, "kullback-leibler": 0.25, "alpha": 0.35}
-WEIGHTINGS = {"entropy": 0.5, "none": 0.3, "fixed": 0.2}
+BETAS = (-1.0, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0)
+LOSSES = {"euclidean": 0.35, "kullback-leibler": 0.2, "alpha": 0.3, "beta": 0.15}
+WEIGHTINGS = {"entropy": 0.4, "none": 0.22, "fixed": 0.18, "welsch": 0.05, "cauchy": 0.05, "huber": 0.05, "l1": 0.05}
 
 
 def one_of(rng: Rng, options: Any) -> Any:
@@ -38,7 +39,7 @@ def draw(seed: int, index: int) -> Problem:
     rng = np.random.default_rng([seed, index])
     name = one_of(rng, CLASSES)
     loss = "euclidean" if name == "SemiNMF" and chance(rng, 0.97) else one_of(rng, LOSSES)
-    alpha = one_of(rng, ALPHAS)
+    alpha = one_of(rng, BETAS if loss == "beta" else ALPHAS)
     weighting = "entropy" if name == "EWNMF" and chance(rng, 0.8) else one_of(rng, WEIGHTINGS)
     dtype = np.float32 if chance(rng, 0.35) else np.float64
     kind, scale, X = _data(rng, name, loss, alpha, dtype)
@@ -46,7 +47,7 @@ def draw(seed: int, index: int) -> Problem:
     K = int(rng.integers(1, 2 + min(n, m))) if chance(rng, 0.8) else int(rng.integers(1, 3 + max(n, m)))
     hidden, hide_by, junk = _hidden(rng, name, n, m)
     sparse = chance(rng, 0.3) and hide_by != "nan"
-    gamma = _gamma(rng, scale ** (2.0 if loss == "euclidean" else 1.0))
+    gamma = _gamma(rng, np.float64(scale) ** (2.0 if loss == "euclidean" else alpha if loss == "beta" else 1.0))
     starts = {"codes": (n, K), "components": (K, m), "combinations": (n, K)}
     components_unit = scale if chance(rng, 0.5) else 1.0
     made: dict[str, Any] = {key: (rng.random(shape) + 0.1) for key, shape in starts.items()}
@@ -62,7 +63,7 @@ def draw(seed: int, index: int) -> Problem:
         loss=loss,
         alpha=alpha,
         weighting=weighting,
-        gamma=gamma if weighting == "entropy" else "auto",
+        gamma=gamma if weighting in GAMMAS else "auto",
         solver="accelerated" if chance(rng, 0.3 if name in ("EWNMF", "NMF") else 0.02) else "mu",
         order=one_of(rng, ("auto", "components-first", "codes-first")),
         init=_init(rng),
@@ -88,7 +89,7 @@ def _data(rng: Rng, name: str, loss: str, alpha: float, dtype: Any) -> tuple[str
     takes_negative = name in ("SemiNMF", "ConvexNMF") and loss == "euclidean"
     if chance(rng, 0.6 if takes_negative else 0.005):
         X = np.where(rng.random(X.shape) < 0.4, -X, X)
-    if loss == "alpha" and alpha <= 0 and chance(rng, 0.95):
+    if loss in ("alpha", "beta") and alpha <= 0 and chance(rng, 0.95):
         X = np.where(X == 0, 0.1 if chance(rng, 0.5) else 1e-6, X)
     scale = _scale(rng, dtype)
     with np.errstate(over="ignore", under="ignore"):
@@ -115,11 +116,12 @@ def _scale(rng: Rng, dtype: Any) -> float:
     return float(10 ** rng.uniform(*((-12, 12) if chance(rng, 0.5) else (-far, far / 3))))
 
 
-def _gamma(rng: Rng, unit: float) -> float | str:
+def _gamma(rng: Rng, unit: Any) -> float | str:
     """Mostly within eight decades of the size of a loss; else anything."""
     kind = one_of(rng, {"near": 0.6, "far": 0.14, "inf": 0.05, "4x": 0.09, "self-tuned": 0.09, "auto": 0.02, "0": 0.01})
     if kind == "near":
-        gamma = unit * float(10 ** rng.uniform(-6, 4))
+        with np.errstate(over="ignore", under="ignore"):
+            gamma = float(unit * 10 ** rng.uniform(-6, 4))
         return gamma if np.finfo(np.float64).tiny < gamma < np.inf else 1.0
     if kind == "far":
         return float(10 ** rng.uniform(-100, 100))

@@ -15,9 +15,11 @@ from tests.torture import tolerances
 from tests.torture.data import SPARSE, lay_out
 from tests.torture.judging import Undecided
 
-__all__ = ["Problem"]
+__all__ = ["GAMMAS", "Problem"]
 
 Array = NDArray[Any]
+GAMMAS = ("entropy", "welsch", "cauchy", "huber")
+"""Weightings that have a gamma."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +36,7 @@ class Problem:
     K: int
     loss: str = "euclidean"
     alpha: float = 0.5
+    """The parameter of the loss, beta where that is ``"beta"``."""
     weighting: str = "none"
     gamma: float | str = 1.0
     solver: str = "mu"
@@ -58,9 +61,9 @@ class Problem:
 
     def __str__(self) -> str:
         n, m = self.X.shape
-        loss = f"alpha={self.alpha!r}" if self.loss == "alpha" else self.loss
+        loss = f"{self.loss}={self.alpha!r}" if self.loss in ("alpha", "beta") else self.loss
         parts = [self.name, *(f"{name}={value!r}" for name, value in self.options.items()), loss, self.weighting]
-        if self.weighting == "entropy":
+        if self.weighting in GAMMAS:
             parts.append(f"gamma={self.gamma!r}")
         parts += [self.solver, self.order, self.init, f"K={self.K}", f"{n}x{m} {self.X.dtype} {self.layout}"]
         parts += [f"{self.kind!r} up to {np.abs(self.X).max():.2g}", f"max_iter={self.max_iter}"]
@@ -80,7 +83,7 @@ class Problem:
     @property
     def core_loss(self) -> losses.Loss:
         """The loss as an object."""
-        return losses.resolve(self.loss, self.alpha)
+        return losses.Beta(self.alpha) if self.loss == "beta" else losses.resolve(self.loss, self.alpha)
 
     @property
     def degree(self) -> float:
@@ -89,13 +92,24 @@ class Problem:
         assert degree is not None
         return degree
 
+    def degree_of(self, name: str) -> float:
+        """That of a sum, or of the weights: L1's objective is made of the roots of losses, its weights of inverses."""
+        if name == "weights":
+            return -self.degree / 2 if self.weighting == "l1" else 0.0
+        return self.degree / 2 if name == "E" and self.weighting == "l1" else self.degree
+
     @property
     def lost(self) -> float:
-        """How many times more rounding there is where powers ``1 / alpha``, or logarithms in their place, are taken."""
-        if self.loss != "alpha" or self.alpha >= 1:
+        """How many times more rounding there is where powers ``1 / alpha``, or logarithms in their place, are taken.
+
+        Beta divergences take powers of values, not of ratios, as exponentials of logarithms.
+        """
+        if self.loss not in ("alpha", "beta") or (self.loss == "alpha" and self.alpha >= 1):
             return 1.0
         sizes = np.abs(self.X[self.X != 0]).astype(np.float64)
         logarithm = float(np.abs(np.log(sizes)).max(initial=1.0))
+        if self.loss == "beta":
+            return max(1.0, logarithm * max(abs(self.alpha), abs(self.alpha - 2)))
         return max(1.0, min(logarithm, 1 / abs(self.alpha) if self.alpha else np.inf))
 
     @property
@@ -151,11 +165,29 @@ class Problem:
     def size(self, terms: Array, name: str = "E") -> float:
         """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of.
 
-        Where all data is 0, the start, of about 1, is all that there is to compare with.
+        Of beta divergences it is that of ``y^b + x y^(b-1)``, ``y`` times the two sides of a slope. Where all data is
+        0, the start, of about 1, is all that there is to compare with.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             values = np.abs(self.X.astype(np.float64)) if self.largest else np.ones(self.X.shape)
-            return self.total(np.maximum(values, terms) ** self.degree, name)
+            if self.loss == "beta":
+                y = np.maximum(terms, tolerances.floor(self.X.dtype) * self.scale)
+                costs = y**self.degree + values * y ** (self.degree - 1)
+            else:
+                costs = np.maximum(values, terms) ** self.degree
+            return self.total(np.sqrt(costs) if name == "E" and self.weighting == "l1" else costs, name)
+
+    def slack(self, E: Any, S: float, u: float, name: str = "E") -> Any:
+        """What a relative error `u` of all reconstructed values does to a sum; to L1's, of roots, in first order."""
+        return u * E + 2 * u * S if name == "E" and self.weighting == "l1" else tolerances.slack(E, S, u)
+
+    def rounding_of(self, E: Array, terms: Array) -> Any:
+        """By how much each of the falling values `E` may lie above the one before it."""
+        S = self.size(terms)
+        if self.weighting == "l1":
+            exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S
+            return 1e-12 * E[0] + exact if self.X.dtype == np.float64 else self.slack(E[:-1], S, self.rounding)
+        return tolerances.rounding(E, S, self.X.dtype, self.rounding, self.lost)
 
     @property
     def largest(self) -> float:
@@ -169,10 +201,12 @@ class Problem:
         return self.largest or 1.0
 
     def least(self, name: str = "E") -> float:
-        """``F``: what reconstructions at the floor cost."""
-        height = self.K * tolerances.floor(self.X.dtype) * self.scale
+        """``F``: what reconstructions at the floor cost; losses whose degree is not positive take no zeros."""
+        height, degree = self.K * tolerances.floor(self.X.dtype) * self.scale, self.degree_of(name)
+        if degree <= 0:
+            return 0.0
         with np.errstate(under="ignore"):
-            return self.total(np.full(self.X.shape, height**self.degree), name)
+            return self.total(np.full(self.X.shape, height**degree), name)
 
     def tells_floors_from_nothing(self, gamma: float) -> bool:
         """Whether an attribute that is 0 everywhere has another weight in sparse data, where it costs nothing.
@@ -216,7 +250,7 @@ class Problem:
         """The estimator, not fitted."""
         return getattr(ewnmf, self.name)(
             self.K,
-            loss=self.loss,
+            loss=self.core_loss if self.loss == "beta" else self.loss,
             alpha=self.alpha,
             weighting=self.weighting,
             gamma=self.gamma,
@@ -278,7 +312,7 @@ class Problem:
         with np.errstate(over="ignore"):
             gamma = self.gamma if isinstance(self.gamma, str) else float(self.gamma * np.float64(c) ** self.degree)
         moved: dict[str, Any] = {name: _scaled(getattr(self, name), c) for name in ("X", "components", "fixed")}
-        return replace(self, gamma=gamma, options=_penalties(self.options, c, self.degree), **moved)
+        return replace(self, gamma=gamma, options=_penalties(self.options, c, self.degree_of("E")), **moved)
 
     def weighing(self, counts: Array) -> Problem:
         """The same with these weights of the points."""

@@ -101,7 +101,7 @@ def _see_weights(problem: Problem, T: Array) -> None:
 
 def _see_descent(problem: Problem, E: Array, terms: Array) -> None:
     if problem.monotone and E.size > 1:
-        allowed = tolerances.rounding(E, problem.size(terms), problem.X.dtype, problem.rounding, problem.lost)
+        allowed = problem.rounding_of(E, terms)
         rises = np.diff(E) - allowed - problem.least()
         if not (rises <= 0).all():
             at = int(np.nanargmax(rises))

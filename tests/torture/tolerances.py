@@ -43,6 +43,11 @@ most that a step can shrink it by. ``u`` is multiplied by what the basis has shr
 Near alpha = 0 a zero pulls by ``1 / alpha``, and the sum of pulls, which codes are an exponential of, keeps ``eps /
 alpha`` of the others: ``u`` is multiplied by ``1 / (alpha L)`` there, but not for descent.
 
+L1 sums roots of losses, which a relative error ``u`` of all values moves by ``u E + 2 u S`` at most, ``S`` being the
+total of ``v^(degree / 2)``; in double precision ``E`` may rise by 1e-12 of its first value plus ``32 eps L S``. Beta
+divergences take powers of values, as exponentials of logarithms: ``L`` is the largest ``|ln x|`` times the larger of
+``|b|`` and ``|b - 2|``, and ``v^degree`` is ``y^b + x y^(b-1)``.
+
 Sparse: an attribute that is 0 everywhere costs nothing in sparse data, and what floors cost in dense data. Where gamma
 is below ``f^degree / u``, ``f`` being ``K`` times `floor` of the data's scale, entropy weights tell the two apart.
 

@@ -35,7 +35,7 @@ def see_units(problem: Problem, way: str, rng: np.random.Generator) -> None:
     if not exact or not all(_normal(p.gamma) == _normal(problem.gamma) for p in (ordinary, other)):
         raise Undecided
     trial = Trial(ordinary, way, _blur(other, way))
-    answer = _in_unit(comparable(ask(other, way)), c, problem.degree)
+    answer = _in_unit(comparable(ask(other, way)), c, problem)
     try:
         trial.agrees_with(answer)
     except Violation:
@@ -99,16 +99,16 @@ def _blur(other: Problem, way: str) -> float:
     return max(1.0, 1 / other.largest)
 
 
-def _in_unit(answer: Answer, c: float, degree: float) -> Answer:
+def _in_unit(answer: Answer, c: float, problem: Problem) -> Answer:
     """The parts of an answer that have a meaning in every unit, in the unit of `c`.
 
     Sums that left the range go, and those that powers were held back for (docs/design.md).
     """
-    unit = np.longdouble(c) ** degree
-    kept = {"weights": answer["weights"], "reconstruction": answer["reconstruction"].astype(np.float64) / c}
+    weights = (answer["weights"] / np.longdouble(c) ** problem.degree_of("weights")).astype(np.float64)
+    kept = {"weights": weights, "reconstruction": answer["reconstruction"].astype(np.float64) / c}
     for name in ("E", "loss", "score", "gamma"):
         if name in answer:
-            value = answer[name]
+            value, unit = answer[name], np.longdouble(c) ** problem.degree_of(name)
             if not np.isfinite(value).all() or 1e-280 < np.abs(value).max() < min(1e280, 1e100 * unit):
                 kept[name] = (value / unit).astype(np.float64)
     return kept
