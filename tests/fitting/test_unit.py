@@ -104,7 +104,7 @@ def test_steps_that_are_short_start_from_the_size_of_the_data(beta: float, c: fl
     compare(one, other, 1e-8)
 
 
-@pytest.mark.parametrize("beta", [-1.0, 0.0, 3.0])
+@pytest.mark.parametrize("beta", [0.0, 3.0])
 @pytest.mark.parametrize("scale", [1e-5, 1e5])
 def test_powers_of_single_precision_are_taken_of_values_near_one(beta: float, scale: float) -> None:
     rng = np.random.default_rng(0)

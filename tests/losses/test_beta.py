@@ -96,6 +96,9 @@ def test_what_is_refused() -> None:
     for beta in (0.0, -1.0):
         with pytest.raises(ValueError, match="zero"):
             ewnmf.NMF(1, loss=Beta(beta)).fit(X)
+    for beta in (-0.5, 5.0):
+        with pytest.raises(ValueError, match=r"loss=Beta\(beta=.*\) leave; give X as float64"):
+            ewnmf.NMF(1, loss=Beta(beta)).fit(X.astype(np.float32) + 1)
     with pytest.raises(ValueError, match="beta=nan must be a finite number"):
         Beta(float("nan"))
     with pytest.raises(TypeError, match="beta='0' must be a real number"):

@@ -148,6 +148,10 @@ def check_values(
             f"Negative values in data passed to {whom}: the smallest is {lowest:.6g}, and {_parts(problem)} needs "
             "X >= 0. Shift or clip X, or use SemiNMF (model='semi-nmf') with loss='euclidean'."
         )
+    if problem.loss.needs_double and X.dtype == np.float32:
+        raise ValueError(
+            f"X is in single precision, whose numbers the powers of loss={problem.loss!r} leave; give X as float64."
+        )
     if lowest <= 0 and problem.loss.needs_positive:
         raise ValueError(
             f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or "

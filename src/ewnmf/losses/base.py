@@ -97,6 +97,11 @@ class Loss:
         return ratio if self.exponent == 1 else ratio**self.exponent
 
     @property
+    def needs_double(self) -> bool:
+        """Whether its powers leave the numbers of single precision."""
+        return False
+
+    @property
     def needs_positive(self) -> bool:
         """Whether the data must have no zeros."""
         return False

@@ -69,7 +69,8 @@ class Beta(Loss):
 
     The limits are included: ``b = 1`` is Kullback-Leibler, ``b = 0`` Itakura-Saito ``x / y - ln(x / y) - 1``. ``b = 2``
     is half the squared error: at a `gamma` it weighs as the Euclidean loss does at twice that. ``d(c x, c y)`` is
-    ``c^b d(x, y)``, so that gamma goes with ``c^b``. ``b <= 0`` needs data without zeros.
+    ``c^b d(x, y)``, so that gamma goes with ``c^b``. ``b <= 0`` needs data without zeros, and below 0 and above 4 data
+    in double precision.
 
     Parameters
     ----------
@@ -96,6 +97,11 @@ class Beta(Loss):
     def needs_positive(self) -> bool:
         """``b <= 0`` divides by powers of ``x``."""
         return self.beta <= 0
+
+    @property
+    def needs_double(self) -> bool:
+        """Below 0 and above 4 powers would end within the range of the data, and ``E`` could rise."""
+        return not 0 <= self.beta <= 4
 
     @property
     def silent_zeros(self) -> bool:  # type: ignore[override]
