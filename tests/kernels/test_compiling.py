@@ -20,6 +20,7 @@ import pytest
 import ewnmf
 
 numba = pytest.importorskip("numba")
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
 
 from ewnmf.kernels.compiled import entry as compiling  # noqa: E402
 
