@@ -155,8 +155,8 @@ def test_an_iteration_is_a_step_under_the_weights_of_its_beginning(case: Case, d
 def test_scaled_data_with_scaled_gamma_have_the_same_weights(case: Case, c: float, data: Any) -> None:
     instance, order = Instance.of(case, data.draw(calm)), an_order(case, data)
     one, other = (run(case, i, order=order, max_iter=8) for i in (instance, instance.scaled(c, case.degree)))
+    # Absolute errors have half the degree: their weights are in a unit.
     kept = c ** (-case.degree / 2) if case.weighting == "l1" else 1.0
-    """Absolute errors have half the degree: their weights are in a unit."""
     assert same(kept * one.weights(), other.weights(), close(case))
     assert same(c * one.codes @ one.components, other.codes @ other.components, close(case))
     assert other.excess == pytest.approx(

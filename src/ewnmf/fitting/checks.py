@@ -154,8 +154,8 @@ def check_values(
         )
     if lowest <= 0 and problem.loss.needs_positive:
         raise ValueError(
-            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros (alpha > 0), or "
-            "add a small positive number to X."
+            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros "
+            "(alpha or beta above 0), or add a small positive number to X."
         )
 
 

@@ -24,6 +24,7 @@ __all__ = [
     "Stats",
     "Terms",
     "check_strength",
+    "largest_factor",
     "multiply",
     "product",
     "refusal",

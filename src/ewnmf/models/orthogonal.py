@@ -70,7 +70,7 @@ class Orthogonal(Model):
         """Hard: losses with a rank-one fit. Soft: Euclidean and KL. Lagrange, Stiefel: Euclidean without weights."""
         part = f"model='onmf' with method={self.method!r}"
         if self.method == "hard" and not hasattr(loss, "rank_one"):
-            why = "its best rank-one fit has no closed form (a method rank_one)"
+            why = "it brings no best rank-one fit (a method rank_one)"
             raise refusal(loss, part, why, "'euclidean', 'kullback-leibler' or 'alpha', or method='soft'")
         if self.method == "soft" and not hasattr(loss, "penalised_factor"):
             why = "no step is known that never raises its penalised cost"

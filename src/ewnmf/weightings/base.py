@@ -13,7 +13,10 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Weighed", "Weighting", "column_sums"]
+__all__ = ["ENDLESS", "Weighed", "Weighting", "column_sums", "flush_below", "held"]
+
+ENDLESS = 1e300
+"""Beyond this gamma counts as infinite: entries do not differ in weight, and objectives would overflow."""
 
 
 class Weighed(NamedTuple):
@@ -126,3 +129,14 @@ class Weighting:
 def column_sums(values: Array) -> Float64:
     sums: Float64 = np.sum(values, axis=0, dtype=np.float64)
     return sums
+
+
+def held(gamma: float, dtype: Any) -> float:
+    """Gamma within the normal numbers of `dtype`, so that losses can be divided by it."""
+    limits = np.finfo(dtype)
+    return min(max(gamma, float(limits.tiny)), float(limits.max))
+
+
+def flush_below(dtype: Any) -> float:
+    """Weights below this are as good as 0, and their products would be denormal."""
+    return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30

@@ -14,13 +14,10 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.scalar import exp, expm1, log1p
-from ewnmf.weightings.base import Weighed, Weighting, column_sums
+from ewnmf.weightings.base import ENDLESS, Weighed, Weighting, column_sums, flush_below, held
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["L1", "Cauchy", "Concave", "Huber", "Welsch"]
-
-_ENDLESS = 1e300
-"""Beyond this gamma counts as infinite: all weights are 1."""
 
 _NOTHING = 1e-12
 """A residual of a millionth is none: the share of a loss from which L1 weights grow no more."""
@@ -67,7 +64,7 @@ class _Scaled(Concave):
     @property
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
-        return self.gamma <= _ENDLESS
+        return self.gamma <= ENDLESS
 
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """Weights and objective of the loss map `D`."""
@@ -78,13 +75,11 @@ class _Scaled(Concave):
         if not self.adaptive:
             return self
         limits = np.finfo(np.float64)
-        return replace(self, gamma=min(max(self.gamma * factor, float(limits.tiny)), _ENDLESS))
+        return replace(self, gamma=min(max(self.gamma * factor, float(limits.tiny)), ENDLESS))
 
     def _constants(self, dtype: Any) -> _Gamma:
         """Gamma and its inverse as numbers of `dtype`, with its limits."""
-        limits, real = np.finfo(dtype), np.dtype(dtype).type
-        gamma = min(max(float(self.gamma), float(limits.tiny)), float(limits.max))
-        least = 1e-30 if limits.bits == 32 else 1e-150
+        real, gamma, least = np.dtype(dtype).type, held(float(self.gamma), dtype), flush_below(dtype)
         return _Gamma(real(gamma), real(1 / gamma), real(least), real(0), real(1), real(1 / least))
 
     def _shares(self, D: Array) -> tuple[Any, Array]:

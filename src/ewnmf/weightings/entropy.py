@@ -10,12 +10,9 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.scalar import exp, expm1
-from ewnmf.weightings.base import Weighed, Weighting, column_sums
+from ewnmf.weightings.base import ENDLESS, Weighed, Weighting, column_sums, flush_below, held
 
-__all__ = ["Entropy", "even_below", "held"]
-
-_ENDLESS = 1e300
-"""Beyond this gamma counts as infinite: all weights are equal, and ``J*`` would overflow."""
+__all__ = ["Entropy", "even_below"]
 
 
 class Softmax(NamedTuple):
@@ -75,14 +72,14 @@ class Entropy(Weighting):
     @property
     def adaptive(self) -> bool:
         """Unless gamma is infinite."""
-        return self.gamma <= _ENDLESS or type(self).evaluate is not Entropy.evaluate
+        return self.gamma <= ENDLESS or type(self).evaluate is not Entropy.evaluate
 
     def scalar(self, dtype: Any) -> Any:
         """`Softmax`, but for the limits of gamma."""
-        if not 0 < self.gamma <= _ENDLESS:
+        if not 0 < self.gamma <= ENDLESS:
             return None
         gamma, real = held(float(self.gamma), dtype), np.dtype(dtype).type
-        nearly, least = 0.9 if dtype == np.float32 else 0.99, _flush_below(dtype)
+        nearly, least = 0.9 if dtype == np.float32 else 0.99, flush_below(dtype)
         return Softmax(float(self.gamma), gamma, real(1.0 / gamma), real(least), real(0), nearly, even_below(dtype))
 
     def constant(self, X: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Array:
@@ -111,7 +108,7 @@ class Entropy(Weighting):
     def evaluate(self, D: Array, P: Array | None = None, s: Array | None = None, silent: int = 0) -> Weighed:
         """``T``, ``J*_j = -gamma ln sum_i P exp(-d/gamma)`` and ``E_j = J*_j + gamma ln sum_i P``."""
         total = silent + (D.shape[0] if P is None else np.sum(P, axis=0, dtype=np.float64))
-        if self.gamma > _ENDLESS:
+        if self.gamma > ENDLESS:
             A = self.constant(D, P, s, silent)
             mean = column_sums(np.where(A > 0, A * D, 0))
             return Weighed(A, mean, mean)
@@ -138,7 +135,7 @@ def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float,
     with np.errstate(over="ignore"):
         z = (lowest - D) / D.dtype.type(gamma)
     T = np.exp(z)
-    T[T < _flush_below(D.dtype)] = 0
+    T[T < flush_below(D.dtype)] = 0
     if P is not None:
         T *= P
     mass = T.sum(axis=0) + silent
@@ -156,17 +153,6 @@ def _softmax(D: Array, P: Array | None, lowest: Array, total: Any, gamma: float,
     return T, E
 
 
-def held(gamma: float, dtype: Any) -> float:
-    """Gamma within the normal numbers of `dtype`, so that losses can be divided by it."""
-    limits = np.finfo(dtype)
-    return min(max(gamma, float(limits.tiny)), float(limits.max))
-
-
 def even_below(dtype: Any) -> float:
     """Where ``(d - lowest) / gamma`` has a mean below this, ``E`` is the mean loss: most of its digits are lost."""
     return 1e-280 if np.finfo(dtype).bits == 64 else 1e-30
-
-
-def _flush_below(dtype: Any) -> float:
-    """Weights below this are as good as 0, and their products would be denormal."""
-    return 1e-150 if np.finfo(dtype).bits == 64 else 1e-30

@@ -14,7 +14,7 @@ from ewnmf.kernels.compiled.records import Before, Bounds, Given, How, Left, Pen
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.kernels.stored import Look, StoredKernel
 from ewnmf.losses.elementary import largest_power, numbers
-from ewnmf.models.base import Basis, Block, Terms
+from ewnmf.models.base import Basis, Block, Terms, largest_factor
 from ewnmf.models.nmf import Multiplicative, Penalised
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
@@ -184,8 +184,8 @@ class FusedKernel(Kernel):
         )
 
     def _bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
-        """The least code, the largest factor and, where there is one, the penalty on the codes."""
-        bounds = self.rule.floor, largest_power(dtype)
+        """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
+        bounds = self.rule.floor, largest_power(dtype), largest_factor(dtype)
         return PenalisedBounds(*bounds, *self._penalty) if any(self._penalty) else Bounds(*bounds)
 
     @property

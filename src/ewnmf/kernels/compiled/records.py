@@ -38,10 +38,11 @@ class Before(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The least code and the largest factor of a step."""
+    """The least code, the largest factor of a step, and the largest code."""
 
     floor: float
     cap: float
+    most: float
 
 
 class PenalisedBounds(NamedTuple):
@@ -49,6 +50,7 @@ class PenalisedBounds(NamedTuple):
 
     floor: float
     cap: float
+    most: float
     linear: float
     ridge: float
 

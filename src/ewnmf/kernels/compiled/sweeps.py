@@ -48,7 +48,7 @@ def _step_within(loss, num, den, codes, bounds, weight, new):
         def plain(loss, num, den, codes, bounds, weight, new):
             real = new.dtype.type
             floor, cap = real(bounds.floor), real(bounds.cap)
-            most = real(1e-6 * bounds.cap * bounds.cap)
+            most = real(bounds.most)
             for k in range(codes.size):
                 moved = codes[k] * factor(loss, num[k], den[k], cap)
                 new[k] = min(moved, most) if moved > floor else floor
@@ -58,7 +58,7 @@ def _step_within(loss, num, den, codes, bounds, weight, new):
     def penalised(loss, num, den, codes, bounds, weight, new):
         real = new.dtype.type
         floor, cap, linear, ridge = real(bounds.floor), real(bounds.cap), weight * bounds.linear, weight * bounds.ridge
-        most = real(1e-6 * bounds.cap * bounds.cap)
+        most = real(bounds.most)
         for k in range(codes.size):
             moved = codes[k] * real(min(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
             new[k] = min(moved, most) if moved > floor else floor
