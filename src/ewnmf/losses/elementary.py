@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,11 +30,13 @@ def quotient(num: Array, den: Array, otherwise: Any) -> Array:
         return np.divide(num, den, out=np.full_like(num, otherwise), where=den > 0)
 
 
+@cache
 def largest_exponent(dtype: Any) -> float:
     """Powers are held below ``exp`` of this, about the root of the largest number, so that their sums stay finite."""
     return 44.0 if np.finfo(dtype).bits == 32 else 354.0
 
 
+@cache
 def largest_power(dtype: Any) -> float:
     """Where powers end."""
     return math.exp(largest_exponent(dtype))
@@ -76,6 +79,7 @@ def inverse_box_cox(value: Array, exponent: float) -> Array:
     return np.exp(np.minimum(log, limit))
 
 
+@cache
 def numbers(dtype: Any, tiny: float, real: Any = None) -> Numbers:
     """Where numbers of `dtype` end, for scalar forms, as numbers of the type `real` (the same where not given)."""
     real = np.dtype(dtype).type if real is None else real

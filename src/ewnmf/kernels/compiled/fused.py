@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class _Scratch(threading.local):
 
     def __init__(self) -> None:
         self._buffers: dict[str, Array] = {}
+        self._room: tuple[Any, Room | None] = (None, None)
 
     def __reduce__(self) -> tuple[type[_Scratch], tuple[()]]:
         return _Scratch, ()  # a copy elsewhere has buffers of its own
@@ -38,12 +40,32 @@ class _Scratch(threading.local):
             buffer = self._buffers[name] = np.empty(size, dtype)
         return buffer[:size].reshape(shape)
 
+    def room(self, K: int, m: int, dtype: Any) -> Room:
+        """The buffers of a sweep; those of the last one where it was alike."""
+        kind = K, m, dtype
+        known, room = self._room
+        if room is None or known != kind:
+            group, take = _sweeps().GROUP, self.take
+            room = Room(
+                A=take("group A", (group, m), dtype),
+                Y=take("group Y", (group, m), dtype),
+                NP=take("NP", (group, 2 * m), dtype),
+                O=take("O", (2 * group, K), dtype),
+                scaled=take("scaled", (group, K), dtype),
+                rows=take("rows", (2, m), dtype),
+                factors=take("factors", (1, group), dtype)[0],
+            )
+            self._room = kind, room
+        return room
+
 
 @dataclass(frozen=True, eq=False)
 class FusedKernel(Kernel):
     """The reference's sweep, with ``Y``, weights and pulls in buffers that every block uses again."""
 
     scratch: _Scratch = field(default_factory=_Scratch)
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+    """What was found of a problem and a weighting, which every block asks for again."""
 
     def __post_init__(self) -> None:
         if not self.problem.is_known:
@@ -141,8 +163,20 @@ class FusedKernel(Kernel):
         _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), tol, max_iter)
         return work.codes.T
 
+    def _once(self, name: Any, weighting: Weighting, find: Callable[[Weighting], Any]) -> Any:
+        """What `find` says of the weighting, under the problem that there is."""
+        key = name, id(self.problem), id(weighting)
+        found, *about = self.known.get(key, (None, None, None))
+        if about[0] is not self.problem or about[1] is not weighting:
+            found = find(weighting)
+            self.known[key] = found, self.problem, weighting
+        return found
+
     def _compiles(self, weighting: Weighting) -> bool:
         """Whether whole sweeps are compiled: multiplicative steps, under weights that have a form."""
+        return bool(self._once("compiles", weighting, self._may_compile))
+
+    def _may_compile(self, weighting: Weighting) -> bool:
         if type(self.rule) not in (Multiplicative, Penalised):
             return False
         if any(self._penalty) and not hasattr(self._loss(np.float64), "penalised_factor"):
@@ -160,6 +194,10 @@ class FusedKernel(Kernel):
 
     def _how(self, weighting: Weighting, dtype: Any) -> How:
         """The forms of the loss and of a weighting; constant weights stand in the machine code of the problem's."""
+        how: How = self._once(dtype, weighting, partial(self._forms, dtype))
+        return how
+
+    def _forms(self, dtype: Any, weighting: Weighting) -> How:
         form = weighting.scalar(dtype)
         if form is None:
             form = self.problem.weighting.scalar(dtype)
@@ -172,16 +210,7 @@ class FusedKernel(Kernel):
         return Work(_gemm(H.dtype), np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T), self._bounds(H.dtype))
 
     def _room(self, block: Block, H: Array) -> Room:
-        K, m, dtype, take, group = H.shape[0], block.X.shape[0], H.dtype, self.scratch.take, _sweeps().GROUP
-        return Room(
-            A=take("group A", (group, m), dtype),
-            Y=take("group Y", (group, m), dtype),
-            NP=take("NP", (group, 2 * m), dtype),
-            O=take("O", (2 * group, K), dtype),
-            scaled=take("scaled", (group, K), dtype),
-            rows=take("rows", (2, m), dtype),
-            factors=take("factors", (1, group), dtype)[0],
-        )
+        return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
 
     def _bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
         """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
