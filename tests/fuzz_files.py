@@ -57,7 +57,7 @@ def write_valid(folder: Path) -> dict[str, Path]:
     files["images"].mkdir()
     for i, pixels in enumerate(IMAGES):
         Image.fromarray(pixels).save(files["images"] / f"{i}.png")
-    EWNMF(2, tol=0, max_iter=3, random_state=0).fit(VALUES).save(files["model"])
+    EWNMF(2, gamma="4x", tol=0, max_iter=3, random_state=0).fit(VALUES).save(files["model"])
     return files
 
 

@@ -156,10 +156,10 @@ def factorize(
         What is asked of the factors.
     weighting : $weighting or Weighting
         How entries are weighted.
-    gamma : float, "auto", "self-tuned" or a text like "4x"
-        Strength of a weighting, in the unit of the loss. ``"auto"`` chooses it by the neighbourhoods of the
-        data (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss during the first half of the
-        run, and ``"4x"`` is 4 times the mean loss of plain NMF.
+    gamma : float, "auto", "groups", "self-tuned" or a text like "4x"
+        Strength of a weighting, in the unit of the loss. ``"auto"`` chooses it for damage, ``"groups"``
+        by the neighbourhoods of the data (docs/choosing-gamma.md), ``"self-tuned"`` tunes it to 8 times the mean loss
+        during the first half of the run, and ``"4x"`` is 4 times the mean loss of plain NMF.
     codes, components, combinations : array-like, optional
         Starts of shape (n, K), (K, m) and, for Convex-NMF in place of components, (n, K); drawn uniformly from
         [0.1, 1.1] where not given.

@@ -82,7 +82,7 @@ def test_the_same_weighting_at_another_gamma() -> None:
 
 
 def test_auto_tries_gammas_of_the_weighting_that_was_asked_for(X: Array) -> None:
-    fit = ewnmf.factorize(X, 3, rng=0, gamma="auto", **QUICK)
+    fit = ewnmf.factorize(X, 3, rng=0, gamma="groups", **QUICK)
     assert fit.gamma_path is not None
     assert len(fit.gamma_path.gammas) > 2
     assert fit.problem.weighting == Falling(fit.gamma_path.gamma)
@@ -116,7 +116,7 @@ def test_callbacks_see_gamma_in_the_unit_of_the_data(X: Array) -> None:
 
 def test_paths_and_ranks(X: Array) -> None:
     model = ewnmf.NMF(3, random_state=0, **QUICK)
-    assert ewnmf.gamma_path(X, estimator=model, relative=[4, 2]).relative.tolist() == [math.inf, 4, 2]
+    assert ewnmf.gamma_path(X, estimator=model, relative=[4, 2], rule="groups").relative.tolist() == [math.inf, 4, 2]
     assert ewnmf.select_rank(X, [2, 3], estimator=model, repeats=2).candidates.tolist() == [2, 3]
 
 

@@ -131,7 +131,7 @@ class TestAuto:
         X, _, hit = groups()
         model: Any = ewnmf.EWNMF(3, tol=0, random_state=0).fit(X)
         path = model.gamma_path_
-        assert path.rule == "neighbourhoods"
+        assert path.rule == "trimmed loss"
         assert path.gamma == model.gamma_ < math.inf
         assert path.scores[path.chosen] == path.scores.max()
         weights = model.weights(X)
@@ -139,27 +139,30 @@ class TestAuto:
         clean = ewnmf.EWNMF(3, tol=0, random_state=0).fit(groups(damage=0)[0])
         assert clean.gamma_ == math.inf
 
-    def test_the_run_is_the_one_at_the_gamma_that_was_chosen(self, X: np.ndarray) -> None:
-        auto: Any = ewnmf.EWNMF(3, **QUICK).fit(X)
-        given = ewnmf.EWNMF(3, gamma=auto.gamma_, **QUICK).fit(X)
-        np.testing.assert_array_equal(auto.components_, given.components_)
-        np.testing.assert_array_equal(auto.loss_curve_, given.loss_curve_)
-        assert given.gamma_path_ is None
+    def test_one_component_and_few_points_are_enough(self) -> None:
+        rng = np.random.default_rng(0)
+        X = np.outer(rng.random(12) + 0.5, rng.random(9) + 0.5) + 0.01 * rng.random((12, 9))
+        X[2, 3:6] = 5
+        model: Any = ewnmf.EWNMF(1, tol=0, random_state=0).fit(X)
+        assert model.gamma_ < math.inf
+        assert model.weights(X)[2, 3:6].max() < 1e-3
 
-    def test_callbacks_see_that_run_alone(self, X: np.ndarray) -> None:
-        seen: list[Any] = []
-        answer = ewnmf.factorize(X, 3, max_iter=20, rng=0, callbacks=[seen.append])
-        assert len(seen) == 20
-        assert {report.gamma for report in seen} == {answer.gamma}
-        np.testing.assert_array_equal(answer.codes, ewnmf.factorize(X, 3, max_iter=20, rng=0).codes)
+    def test_scores_are_minus_the_trimmed_loss(self, X: np.ndarray) -> None:
+        path = ewnmf.factorize(X, 3, max_iter=60, rng=0).gamma_path
+        plain = ewnmf.factorize(X, 3, weighting="none", max_iter=60, rng=0)
+        assert path is not None
+        losses = np.sort(np.square(X - plain.codes @ plain.components), axis=None)
+        kept = X.size - 0.1 * np.count_nonzero(X)
+        whole = int(kept)
+        expected = (losses[:whole].sum() + (kept - whole) * losses[whole]) / kept
+        assert path.scores[0] == pytest.approx(-expected, rel=1e-9)
 
-    def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
-        model = ewnmf.EWNMF(3, **QUICK).fit(X)
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("ewnmf.estimators.base.choose_gamma", _stop)
-            with pytest.raises(KeyboardInterrupt):
-                model.fit(X)
-        assert model.gamma_path_ is None
+    @pytest.mark.parametrize("weighted", [False, True])
+    def test_sparse_and_dense_choose_alike(self, weighted: bool, X: np.ndarray) -> None:
+        X = np.maximum(X - 0.3, 0)
+        s = np.random.default_rng(0).integers(1, 4, len(X)).astype(float) if weighted else None
+        dense, thin = (ewnmf.EWNMF(3, **QUICK).fit(data, sample_weight=s) for data in (X, sparse.csr_array(X)))
+        np.testing.assert_allclose(thin.gamma_path_.scores, dense.gamma_path_.scores, rtol=1e-6)
 
     @pytest.mark.parametrize("c", [4.0, 0.25])
     @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
@@ -168,8 +171,6 @@ class TestAuto:
         one, other = fits
         degree = 2 if loss == "euclidean" else 1
         assert other.gamma_ == pytest.approx(c**degree * one.gamma_, rel=1e-6)
-        np.testing.assert_allclose(other.gamma_path_.scores, one.gamma_path_.scores, atol=1e-6)
-        np.testing.assert_allclose(other.weights(c * X), one.weights(X), rtol=1e-5, atol=1e-9)
 
     def test_order_and_repetition_of_points_change_nothing(self, X: np.ndarray) -> None:
         order = np.random.default_rng(0).permutation(len(X))
@@ -182,17 +183,98 @@ class TestAuto:
             np.testing.assert_allclose(model.gamma_path_.scores, paths[0].gamma_path_.scores, rtol=1e-9)
             assert model.gamma_ == pytest.approx(paths[0].gamma_, rel=1e-9)
 
+    def test_what_is_missing_does_not_vote(self, X: np.ndarray) -> None:
+        rng = np.random.default_rng(0)
+        mask = rng.random(X.shape) < 0.9
+        one, other = (ewnmf.EWNMF(3, **QUICK).fit(np.where(mask, X, fill), mask=mask).gamma_path_ for fill in (0, 9))
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+    def test_the_verdict_is_a_sentence_and_equal_weights_warn(self, X: np.ndarray) -> None:
+        found: Any = ewnmf.EWNMF(3, **QUICK).fit(X)
+        assert found.gamma_path_.verdict.startswith(f"gamma = {found.gamma_:.4g}, ")
+        assert "all entries but the worst clearly smaller" in found.gamma_path_.verdict
+        clean = groups(damage=0)[0]
+        plain: Any = ewnmf.EWNMF(3, **QUICK).fit(clean)
+        with pytest.warns(UserWarning, match=r"^All weights of a point are equal: gamma is infinite .plain NMF.*\.$"):
+            plain.weights(clean)
+        exact = GammaPath.single(math.inf, 0.0, "exact fit", 3).verdict
+        assert exact == "gamma is infinite (plain NMF): that leaves no loss to weigh entries by."
+        for rule in ("groups", "self-tuned"):
+            model: Any = ewnmf.EWNMF(3, gamma=rule, **QUICK).fit(X)
+            assert model.gamma_path_ is None or model.gamma_path_.verdict.endswith(".")
+
+    def test_verbose_says_it(self, X: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+        model: Any = ewnmf.EWNMF(3, verbose=1, **QUICK).fit(X)
+        assert model.gamma_path_.verdict in capsys.readouterr().err
+
+
+class TestGroups:
+    def test_finds_damage_and_leaves_clean_data_to_plain_nmf(self) -> None:
+        X, _, hit = groups()
+        model: Any = ewnmf.EWNMF(3, gamma="groups", tol=0, random_state=0).fit(X)
+        path = model.gamma_path_
+        assert path.rule == "neighbourhoods"
+        assert path.gamma == model.gamma_ < math.inf
+        assert path.scores[path.chosen] == path.scores.max()
+        weights = model.weights(X)
+        assert np.median(weights[hit]) < 0.1 * np.median(weights[hit.any(axis=1)][~hit[hit.any(axis=1)]])
+        clean = ewnmf.EWNMF(3, gamma="groups", tol=0, random_state=0).fit(groups(damage=0)[0])
+        assert clean.gamma_ == math.inf
+
+    def test_the_run_is_the_one_at_the_gamma_that_was_chosen(self, X: np.ndarray) -> None:
+        auto: Any = ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(X)
+        given = ewnmf.EWNMF(3, gamma=auto.gamma_, **QUICK).fit(X)
+        np.testing.assert_array_equal(auto.components_, given.components_)
+        np.testing.assert_array_equal(auto.loss_curve_, given.loss_curve_)
+        assert given.gamma_path_ is None
+
+    def test_callbacks_see_that_run_alone(self, X: np.ndarray) -> None:
+        seen: list[Any] = []
+        answer = ewnmf.factorize(X, 3, gamma="groups", max_iter=20, rng=0, callbacks=[seen.append])
+        assert len(seen) == 20
+        assert {report.gamma for report in seen} == {answer.gamma}
+        np.testing.assert_array_equal(answer.codes, ewnmf.factorize(X, 3, gamma="groups", max_iter=20, rng=0).codes)
+
+    def test_an_interrupted_fit_forgets_the_path_of_the_last_one(self, X: np.ndarray) -> None:
+        model = ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(X)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("ewnmf.estimators.base.choose_gamma", _stop)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X)
+        assert model.gamma_path_ is None
+
+    @pytest.mark.parametrize("c", [4.0, 0.25])
+    @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
+    def test_follows_the_unit_of_the_data(self, loss: str, c: float, X: np.ndarray) -> None:
+        fits: list[Any] = [ewnmf.EWNMF(3, gamma="groups", loss=loss, **QUICK).fit(data) for data in (X, c * X)]
+        one, other = fits
+        degree = 2 if loss == "euclidean" else 1
+        assert other.gamma_ == pytest.approx(c**degree * one.gamma_, rel=1e-6)
+        np.testing.assert_allclose(other.gamma_path_.scores, one.gamma_path_.scores, atol=1e-6)
+        np.testing.assert_allclose(other.weights(c * X), one.weights(X), rtol=1e-5, atol=1e-9)
+
+    def test_order_and_repetition_of_points_change_nothing(self, X: np.ndarray) -> None:
+        order = np.random.default_rng(0).permutation(len(X))
+        paths = [
+            ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(X, sample_weight=np.full(len(X), 2.0)),
+            ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(X[order], sample_weight=np.full(len(X), 2.0)),
+            ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(np.repeat(X, 2, axis=0)),
+        ]
+        for model in paths[1:]:
+            np.testing.assert_allclose(model.gamma_path_.scores, paths[0].gamma_path_.scores, rtol=1e-9)
+            assert model.gamma_ == pytest.approx(paths[0].gamma_, rel=1e-9)
+
     @pytest.mark.parametrize(
         "model",
         [
-            ewnmf.EWNMF(3),
-            ewnmf.EWNMF(3, loss="kullback-leibler", n_init=2),
-            ewnmf.EWNMF(3, loss="alpha", init="nndsvda"),
-            ewnmf.EWNMF(3, solver="accelerated"),
-            ewnmf.SemiNMF(3, weighting="entropy"),
-            ewnmf.ConvexNMF(3, weighting="entropy"),
-            ewnmf.ONMF(3, weighting="entropy"),
-            ewnmf.ONMF(3, method="soft", weighting="entropy"),
+            ewnmf.EWNMF(3, gamma="groups"),
+            ewnmf.EWNMF(3, gamma="groups", loss="kullback-leibler", n_init=2),
+            ewnmf.EWNMF(3, gamma="groups", loss="alpha", init="nndsvda"),
+            ewnmf.EWNMF(3, gamma="groups", solver="accelerated"),
+            ewnmf.SemiNMF(3, gamma="groups", weighting="entropy"),
+            ewnmf.ConvexNMF(3, gamma="groups", weighting="entropy"),
+            ewnmf.ONMF(3, gamma="groups", weighting="entropy"),
+            ewnmf.ONMF(3, gamma="groups", method="soft", weighting="entropy"),
         ],
         ids=str,
     )
@@ -207,25 +289,25 @@ class TestAuto:
     def test_gaps_and_start_factors(self, X: np.ndarray) -> None:
         rng = np.random.default_rng(0)
         gaps = np.where(rng.random(X.shape) < 0.1, np.nan, X)
-        assert ewnmf.EWNMF(3, **QUICK).fit(gaps).gamma_path_.rule == "neighbourhoods"
+        assert ewnmf.EWNMF(3, gamma="groups", **QUICK).fit(gaps).gamma_path_.rule == "neighbourhoods"
         start = {"W": rng.random((len(X), 3)), "H": rng.random((3, X.shape[1]))}
-        model: Any = ewnmf.EWNMF(3, init="custom", **QUICK).fit(X, **start)
+        model: Any = ewnmf.EWNMF(3, gamma="groups", init="custom", **QUICK).fit(X, **start)
         again = ewnmf.EWNMF(3, init="custom", gamma=model.gamma_, **QUICK).fit(X, **start)
         np.testing.assert_array_equal(model.components_, again.components_)
 
     @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
     def test_a_subsample_decides_on_large_data(self, storage: Any) -> None:
         X = storage(np.maximum(groups(5280, 8)[0] - 0.3, 0))
-        model = ewnmf.EWNMF(3, max_iter=20, tol=0, random_state=0).fit(X)
+        model = ewnmf.EWNMF(3, gamma="groups", max_iter=20, tol=0, random_state=0).fit(X)
         assert model.gamma_path_.n_points == 330
         order = np.random.default_rng(0).permutation(X.shape[0])
-        again = ewnmf.EWNMF(3, max_iter=20, tol=0, random_state=0).fit(X[order])
+        again = ewnmf.EWNMF(3, gamma="groups", max_iter=20, tol=0, random_state=0).fit(X[order])
         assert again.gamma_ == pytest.approx(model.gamma_, rel=1e-9)
 
     def test_signals_are_too_few_for_neighbours(self) -> None:
         for seed in range(3):
             made = make_mixed_signals(random_state=seed)
-            answer = ewnmf.factorize(made.data, 2, rng=seed)
+            answer = ewnmf.factorize(made.data, 2, gamma="groups", rng=seed)
             assert answer.gamma_path is not None
             assert answer.gamma_path.rule == "hidden entries"
             hit = made.damaged.any(axis=1)
@@ -233,18 +315,21 @@ class TestAuto:
             assert np.median(T[made.damaged[hit]]) < 0.1 * np.median(T[~made.damaged[hit]])
 
     def test_a_single_component_asks_hidden_entries(self, X: np.ndarray) -> None:
-        path = ewnmf.EWNMF(1, **QUICK).fit(X).gamma_path_
+        path = ewnmf.EWNMF(1, gamma="groups", **QUICK).fit(X).gamma_path_
         assert path.rule == "hidden entries"
         assert (path.scores < 0).all()
 
     def test_entries_of_sparse_data_are_hidden_alike(self, X: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
-        dense, thin = (ewnmf.EWNMF(1, **QUICK).fit(data).gamma_path_ for data in (X, sparse.csr_array(X)))
+        dense, thin = (
+            ewnmf.EWNMF(1, gamma="groups", **QUICK).fit(data).gamma_path_ for data in (X, sparse.csr_array(X))
+        )
         assert thin.rule == "hidden entries"
         np.testing.assert_allclose(thin.scores, dense.scores, rtol=1e-9)
         np.testing.assert_allclose(thin.gammas, dense.gammas, rtol=1e-9)
         monkeypatch.setattr("ewnmf.choosing.gamma.WHOLE_ENTRIES", X.size - 1)
-        assert ewnmf.EWNMF(1, **QUICK).fit(sparse.csr_array(X)).gamma_path_.rule == "self-tuned"
+        assert ewnmf.EWNMF(1, gamma="groups", **QUICK).fit(sparse.csr_array(X)).gamma_path_.rule == "self-tuned"
 
+    @pytest.mark.filterwarnings("ignore:All weights of a point are equal")
     @pytest.mark.parametrize(
         ("data", "rule"),
         [
@@ -258,18 +343,20 @@ class TestAuto:
     )
     def test_degenerate_data(self, data: np.ndarray, rule: str) -> None:
         K = 2 if rule == "self-tuned" else 1
-        model = ewnmf.EWNMF(K, max_iter=3000 if rule == "exact fit" else 30, tol=0, random_state=0).fit(data)
+        model = ewnmf.EWNMF(K, gamma="groups", max_iter=3000 if rule == "exact fit" else 30, tol=0, random_state=0).fit(
+            data
+        )
         assert model.gamma_path_.rule == rule
         assert (model.gamma_ == math.inf) == (rule == "exact fit")
         assert np.isfinite(model.weights(data)).all()
 
     def test_huge_values(self) -> None:
         X = groups(30, 8)[0]
-        model: Any = ewnmf.EWNMF(2, **QUICK).fit(1e98 * X)
+        model: Any = ewnmf.EWNMF(2, gamma="groups", **QUICK).fit(1e98 * X)
         assert model.gamma_ > 0
         for data in (1e131 * X, (1e31 * X).astype(np.float32)):
             with pytest.raises(ValueError, match=r"X has values up to .*, whose products overflow float"):
-                ewnmf.EWNMF(2, **QUICK).fit(data)
+                ewnmf.EWNMF(2, gamma="groups", **QUICK).fit(data)
 
 
 class TestRequests:
@@ -282,7 +369,7 @@ class TestRequests:
 
     @pytest.mark.parametrize("gamma", ["Auto", "x", "0x", "-1x", "1..2x", "nanx", "4", ""])
     def test_other_texts_are_refused(self, gamma: str, X: np.ndarray) -> None:
-        with pytest.raises(ValueError, match="must be a positive number, 'auto', 'self-tuned'"):
+        with pytest.raises(ValueError, match="must be a positive number, 'auto', 'groups', 'self-tuned'"):
             ewnmf.EWNMF(3, gamma=gamma).fit(X)
         with pytest.raises(ValueError, match="must be a positive number"):
             ewnmf.factorize(X, 3, gamma=gamma)

@@ -27,7 +27,7 @@ from ewnmf.io import Layout, read_table, source
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
 from tests.fuzz_files import IMAGES, VALUES, write_valid
 
-QUICK = ["-k", "2", "--max-iter", "4", "--tol", "0", "--seed", "0"]
+QUICK = ["-k", "2", "--gamma", "4x", "--max-iter", "4", "--tol", "0", "--seed", "0"]
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def named(tmp_path) -> Path:
 
 
 def model(X: Any = VALUES, cls: Any = ewnmf.EWNMF, **parameters: Any) -> Any:
-    return cls(**{"n_components": 2, "max_iter": 4, "tol": 0, "random_state": 0} | parameters).fit(X)
+    return cls(**{"n_components": 2, "gamma": "4x", "max_iter": 4, "tol": 0, "random_state": 0} | parameters).fit(X)
 
 
 def numbers(path: Path) -> Any:

@@ -145,7 +145,7 @@ def test_components_of_both_signs_have_a_scale_around_zero():
 def test_components_and_loss_curve_take_estimators_and_factorizations():
     X = np.random.default_rng(0).uniform(size=(12, 6))
     model = EWNMF(2, gamma=0.1, tol=0, max_iter=7, random_state=0).fit(X)
-    fit = factorize(X, 2, gamma="auto", max_iter=9, rng=0)
+    fit = factorize(X, 2, gamma="self-tuned", max_iter=9, rng=0)
     for source, W in ((model, model.components_), (fit, fit.components)):
         shown = plots.components(source, (2, 3)).axes[0].images[0].get_array()
         assert_array_equal(shown, (W[0] / W[0].max()).reshape(2, 3))

@@ -1,4 +1,8 @@
-"""Choosing gamma without labels: fits along a path of gammas, judged by the neighbourhoods of the data."""
+"""Choosing gamma without labels: fits along a path of gammas, and what judges them.
+
+For damage they are judged by what they leave unexplained of all entries but the worst, for groups by the neighbourhoods
+of the data.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,7 @@ import numpy as np
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
 from ewnmf.choosing.neighbours import Neighbourhoods, partitions
+from ewnmf.choosing.trimmed import trimmed_loss
 from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.pipeline import Job
 from ewnmf.fitting.points import Points
@@ -43,7 +48,20 @@ FALL = 0.95
 """The loss of hidden entries, as a share of plain NMF's, below which it is clearly smaller."""
 HIDEABLE, VOTES = 4, 20
 """Points and attributes, and hidden entries, that it takes to hide some."""
+LESS = 0.85
+"""The trimmed loss, as a share of plain NMF's, that says that the data is damaged."""
+MORE = 1.1
+"""Where it is this many times the least one, smaller gammas are not tried."""
+JUDGED = 1 << 22
+"""Entries whose losses are looked at, at the most."""
 KEY = b"choosing gamma"
+
+
+_REASONS = {
+    "trimmed loss": "the loss of all entries but the worst clearly smaller",
+    "neighbourhoods": "groups of codes agree clearly better with the data's neighbourhoods",
+    "hidden entries": "the loss of hidden entries clearly smaller",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +80,11 @@ class GammaPath:
         Which of them was taken.
     scale : float
         The mean loss of an entry under plain NMF.
-    rule : {"neighbourhoods", "hidden entries", "exact fit", "self-tuned"}
-        What decided: scores by neighbourhoods; with too few points or a single component, minus the loss of entries
-        that were hidden; that plain NMF leaves no loss; or, where nothing can be hidden either, the rule of
-        ``gamma="self-tuned"``, whose gamma is then the only entry.
+    rule : {"trimmed loss", "neighbourhoods", "hidden entries", "exact fit", "self-tuned"}
+        What decided. For ``gamma="auto"``, minus the mean loss of all entries but the worst. For ``"groups"``, scores
+        by neighbourhoods; with too few points or a single component, minus the loss of entries that were hidden; or,
+        where nothing can be hidden either, the rule of ``gamma="self-tuned"``, whose gamma is then the only entry. For
+        both, that plain NMF leaves no loss.
     n_points : int
         The points that were fitted, fewer than there are where the data is large.
     """
@@ -82,6 +101,23 @@ class GammaPath:
     def gamma(self) -> float:
         """The gamma that was taken."""
         return float(self.gammas[self.chosen])
+
+    @property
+    def verdict(self) -> str:
+        """What was chosen and why, in a sentence."""
+        if self.rule == "exact fit":
+            return "gamma is infinite (plain NMF): that leaves no loss to weigh entries by."
+        best = f"gamma = {self.gamma:.4g}, {self.relative[self.chosen]:.3g} times plain NMF's mean loss"
+        if self.rule == "self-tuned":
+            return f"{best}: there are too few points or attributes to judge by, so that it was tuned to the loss."
+        reason = _REASONS[self.rule]
+        if self.rule == "neighbourhoods":
+            found = f"{np.nanmax(self.scores):.3f} against {self.scores[0]:.3f}"
+        else:
+            found = f"{float(np.nanmax(self.scores)) / (float(self.scores[0]) or 1.0):.2f} of plain NMF's"
+        if self.chosen == 0:
+            return f"gamma is infinite (plain NMF), and entries are weighted alike: no gamma made {reason} ({found})."
+        return f"{best}: it made {reason} ({found})."
 
     @classmethod
     def single(cls, gamma: float, scale: float, rule: str, n_points: int) -> GammaPath:
@@ -101,7 +137,7 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     elif request.times is not None:
         return job.at(request.times * scale).run(start)
     else:
-        judge = _Neighbours.of(trials, scale) or _Hidden.of(trials)
+        judge = _Trimmed.of(trials) if request.rule == "auto" else _Neighbours.of(trials, scale) or _Hidden.of(trials)
         if judge is None:
             solution = job.run(start, tune=True)
             found = solution.problem.weighting.strength
@@ -193,6 +229,37 @@ class _Judge(Protocol):
 
     def lost(self, score: float, best: float) -> bool:
         """Whether smaller gammas need no try."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Trimmed:
+    """Scores by what a fit leaves unexplained: minus the mean loss of all entries but the worst.
+
+    Damage pulls plain NMF away from everything else. Weights let go of it, and the rest is explained better; where
+    there is none, they let go of what belongs to the data, and it is not.
+    """
+
+    trials: _Trials
+    rows: Array
+    rule: ClassVar[str] = "trimmed loss"
+
+    @classmethod
+    def of(cls, trials: _Trials) -> _Trimmed:
+        """By all points, or by some where there are many entries."""
+        n, m = trials.job.points.X.shape
+        if n * m <= JUDGED:
+            return cls(trials, np.arange(n))
+        return cls(trials, np.sort(_distinct(trials.job.points, max(NEEDED, JUDGED // m))[0]))
+
+    def score(self, fit: Solution) -> float:
+        """Minus the trimmed mean loss of the entries."""
+        return -trimmed_loss(self.trials.job.points, self.rows, fit.factors, self.trials.job.problem.loss)
+
+    def clear(self, score: float, plain: float) -> bool:
+        return score > LESS * plain
+
+    def lost(self, score: float, best: float) -> bool:
+        return score < MORE * best
 
 
 @dataclass(frozen=True, eq=False)

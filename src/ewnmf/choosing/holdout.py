@@ -76,8 +76,13 @@ def trimmed_mean(losses: Array, nonzero: Array, weights: Array | None = None, *,
 
     The last loss that is left out may be so in part, which makes an entry of weight 2 the same as two.
     """
+    if weights is None:
+        ordered, count = np.sort(losses), losses.size - trim * np.count_nonzero(nonzero)
+        whole = min(int(count), losses.size)
+        rest = (count - whole) * ordered[whole] if count > whole else 0.0
+        return float((ordered[:whole].sum() + rest) / count)
     order = np.argsort(-losses, kind="stable")
-    w = np.ones(losses.size) if weights is None else weights[order].astype(np.float64)
+    w = weights[order].astype(np.float64)
     kept = np.clip(np.cumsum(w) - trim * np.sum(w, where=nonzero[order]), 0, w)
     stays = kept > 0
     return float(kept[stays] @ losses[order][stays] / kept.sum())

@@ -16,7 +16,7 @@ from ewnmf.choosing import holdout
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, sampled, trimmed_mean
 from ewnmf.fitting import checks
-from ewnmf.fitting.checks import GammaRequest
+from ewnmf.fitting.checks import RULES, GammaRequest
 from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points
 from ewnmf.fitting.starts import Starts, start_by_point
@@ -119,7 +119,7 @@ class Trials:
         Tried are plain NMF and `MULTIPLES` of its mean loss, which is taken as 0 where only rounding is left.
         """
         job = self.job
-        if job.request.rule != "auto" or not job.problem.weighting.has_gamma:
+        if job.request.rule not in RULES or not job.problem.weighting.has_gamma:
             return self
         K, plain = candidates[len(candidates) // 2], self._at(math.inf)
         fit = plain._fit(K, 0)

@@ -233,7 +233,7 @@ def _path(path: Any) -> dict[str, Any] | None:
     """What was tried to choose gamma."""
     if path is None:
         return None
-    return {"rule": path.rule, "gammas": path.gammas.tolist(), "scores": path.scores.tolist()}
+    return {"rule": path.rule, "verdict": path.verdict, "gammas": path.gammas.tolist(), "scores": path.scores.tolist()}
 
 
 def _write(
@@ -267,6 +267,8 @@ def _lines(summary: dict[str, Any], output: str) -> list[str]:
         f"{summary['model']}: {summary['n_components']} components, J* {float(summary['objective']):.8g}{tuned}, "
         f"{summary['iterations']} iterations ({summary['stop_reason']})",
     ]
+    if summary["gamma_path"] is not None:
+        lines.append(summary["gamma_path"]["verdict"])
     measures = summary["clustering"]
     if measures is not None:
         known = {"accuracy": "accuracy", "normalized_mutual_information": "NMI"}

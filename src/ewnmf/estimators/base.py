@@ -290,6 +290,8 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
             self.combinations_ = factors.U
         self.gamma_ = problem.weighting.strength
         self.gamma_path_ = solution.path
+        if self.verbose and solution.path is not None:
+            Progress(label=type(self).__name__).say(solution.path.verdict)
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)

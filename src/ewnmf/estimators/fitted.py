@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -138,6 +140,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_features)
             The weights.
         """
+        path = getattr(self, "gamma_path_", None)
+        if path is not None and path.gamma == math.inf:
+            warnings.warn(f"All weights of a point are equal: {path.verdict}", UserWarning, stacklevel=2)
         return self._weights_under(None, X, weights=weights, mask=mask)
 
     def _weights_under(self, codes: Array | None, X: Any, **weighed: Any) -> Array:

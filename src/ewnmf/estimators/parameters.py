@@ -95,10 +95,11 @@ def _gamma() -> str:
     named = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else names[0]
     return (
         f"Strength of {named} weights, in the unit of the loss: small values trust few attributes, infinity "
-        'trusts all alike. ``"auto"`` fits several from the first start and takes the one whose codes agree best '
-        "with the neighbourhoods of the data, or plain NMF (an infinite gamma) where none is clearly better; at "
-        'most 8 fits, and less than one more on large data, where a subsample decides. ``"self-tuned"`` tunes it to 8 '
-        'times the mean loss during the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
+        'trusts all alike. ``"auto"`` chooses it for damage: of at most 7 fits from the first start the one that '
+        "explains all entries but the worst best, or plain NMF (an infinite gamma) where none does clearly better. "
+        '``"groups"`` chooses it for clusters, by how well the codes agree with the neighbourhoods of the data, in at '
+        'most 8 fits. Of large data a subsample decides. ``"self-tuned"`` tunes it to 8 times the mean loss during '
+        'the first half of the run, at no cost. ``"4x"`` is 4 times the mean loss of '
         'plain NMF: a number without unit, from about ``"16x"`` (mild) to ``"1x"`` (strong). See '
         "docs/choosing-gamma.md."
     )
@@ -124,7 +125,7 @@ _SHARED = (
         "gamma",
         ("float",),
         _gamma,
-        words=("auto", "self-tuned"),
+        words=("auto", "groups", "self-tuned"),
         example="4x",
     ),
     Parameter(
@@ -224,7 +225,7 @@ ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
     gamma_ : float or None
         The gamma of the weighting, infinite where plain NMF is the answer; None where it has none.
     gamma_path_ : GammaPath or None
-        What ``gamma="auto"`` tried, and how it scored.
+        What ``gamma="auto"`` or ``"groups"`` tried, how it scored, and what that means (`verdict`).
     n_iter_ : int
         Iterations of the best start.
     objective_ : float

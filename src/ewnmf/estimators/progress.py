@@ -33,6 +33,10 @@ class Progress:
         if report.number != 1 and report.number % self.every:
             return
         gamma = "" if report.gamma is None else f", gamma {report.gamma:.4g}{'' if report.settled else ' (tuning)'}"
+        self.say(f"iteration {report.number}, objective {report.objective:.8g}{gamma}")
+
+    def say(self, words: str) -> None:
+        """Write a line."""
         stream = sys.stderr if self.stream is None else self.stream
-        stream.write(f"{self.label}: iteration {report.number}, objective {report.objective:.8g}{gamma}\n")
+        stream.write(f"{self.label}: {words}\n")
         stream.flush()

@@ -25,12 +25,13 @@ def gamma_path(
     *,
     relative: Any = None,
     gammas: Any = None,
+    rule: str = "auto",
     estimator: Factorizer | None = None,
     sample_weight: Any = None,
     mask: Any = None,
     **parameters: Any,
 ) -> GammaPath:
-    """Fit along a grid of gammas and score every fit as ``gamma="auto"`` does.
+    """Fit along a grid of gammas and score every fit as ``gamma="auto"`` or ``"groups"`` does.
 
     Parameters
     ----------
@@ -43,6 +44,8 @@ def gamma_path(
         always part of the path, which ends where the score is lost.
     gammas : array-like, optional
         Gammas in the unit of the loss instead; all of them are fitted.
+    rule : {"auto", "groups"}, default="auto"
+        What gamma is for: to find damage, or to find groups of points.
     estimator : estimator of ewnmf, optional
         What to fit, with a gamma; ``EWNMF(n_components, **parameters)`` by default. It is left as it is.
     sample_weight, mask : array-like, optional
@@ -53,7 +56,7 @@ def gamma_path(
     Returns
     -------
     GammaPath
-        Gammas, scores, and which of them ``gamma="auto"`` would take.
+        Gammas, scores, and which of them the rule would take.
 
     Examples
     --------
@@ -66,9 +69,9 @@ def gamma_path(
     """
     if estimator is not None and (parameters or n_components != "auto"):
         raise ValueError("estimator was given, so its parameters cannot be given too; set them on the estimator.")
-    request = check_grid(relative, gammas)
+    request = check_grid(relative, gammas, rule)
     model = EWNMF(n_components, **parameters) if estimator is None else clone(estimator)
-    model.set_params(gamma="auto")
+    model.set_params(gamma=rule)
     if not model._problem()[0].weighting.has_gamma or isinstance(model.weighting, Weighting):
         names = " or ".join(f"weighting={name!r}" for name in with_gamma())
         raise ValueError(f"weighting={model.weighting!r} has no gamma to choose; use {names}.")
@@ -96,8 +99,8 @@ def select_rank(
     Of every point a share of its observed entries is hidden, others in each repeat and the same for all candidates; a
     fit that gives them the weight 0 predicts them, and their trimmed mean loss is the candidate's (see `EWNMF.score`).
     Trials are short: at most 100 accelerated iterations (300 where the model has no accelerated solver), and a `tol` of
-    at least 1e-4. ``gamma="auto"`` is chosen once, at the middle candidate: the multiple 16, 8, 4, 2 or 1 of plain
-    NMF's mean loss that predicts the first hold-out best, or plain NMF where none is better than it by 5 %.
+    at least 1e-4. ``gamma="auto"`` (or ``"groups"``) is chosen once, at the middle candidate: the multiple 16, 8, 4, 2
+    or 1 of plain NMF's mean loss that predicts the first hold-out best, or plain NMF where none is better by 5 %.
 
     Parameters
     ----------

@@ -284,6 +284,9 @@ RELATIVE = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)
 """The gammas that are tried, in units of the mean loss of plain NMF. Above them weights hardly differ from equal ones,
 below them most attributes of a point are lost."""
 
+RULES = ("auto", "groups")
+"""What gamma can be chosen for, by a path of fits: damage, or groups of points."""
+
 
 _MULTIPLE = re.compile(r"([0-9.]+(?:[eE][-+]?[0-9]+)?) ?x")
 
@@ -300,8 +303,8 @@ class GammaRequest:
 
     @classmethod
     def named(cls, text: str) -> GammaRequest | None:
-        """``"auto"``, ``"self-tuned"``, or a multiple such as ``"4x"``; None for any other text."""
-        if text in ("auto", "self-tuned"):
+        """``"auto"``, ``"groups"``, ``"self-tuned"``, or a multiple such as ``"4x"``; None for any other text."""
+        if text in (*RULES, "self-tuned"):
             return cls(rule=text)
         found = _MULTIPLE.fullmatch(text.strip())
         try:
@@ -311,7 +314,7 @@ class GammaRequest:
         return cls(times=times) if 0 < times < math.inf else None
 
 
-_GAMMA = "a positive number, 'auto', 'self-tuned', or a multiple of plain NMF's mean loss such as '4x'"
+_GAMMA = "a positive number, 'auto', 'groups', 'self-tuned', or a multiple of plain NMF's mean loss such as '4x'"
 
 
 def check_gamma(gamma: object, weighting: object) -> GammaRequest:
@@ -352,13 +355,15 @@ def _refuse_gamma(gamma: object, weighting: object) -> None:
         )
 
 
-def check_grid(relative: Any, gammas: Any) -> GammaRequest:
+def check_grid(relative: Any, gammas: Any, rule: Any) -> GammaRequest:
     """The gammas to try: multiples of plain NMF's mean loss, or absolute values; the usual multiples by default."""
+    if rule not in RULES:
+        raise unknown_name("rule", rule, RULES)
     if relative is not None and gammas is not None:
         raise ValueError("relative and gammas were both given; give one of them.")
     name, grid = ("gammas", gammas) if gammas is not None else ("relative", relative)
     if grid is None:
-        return GammaRequest(rule="auto")
+        return GammaRequest(rule=rule)
     try:
         values = np.atleast_1d(np.asarray(grid, dtype=np.float64)).ravel()
     except (TypeError, ValueError):
@@ -368,6 +373,4 @@ def check_grid(relative: Any, gammas: Any) -> GammaRequest:
         found = f"has {bad[0]:g}" if bad.size else "is empty"
         raise ValueError(f"{name} {found}; give positive, finite numbers (plain NMF is always tried too).")
     ordered = tuple(float(value) for value in np.unique(values)[::-1])
-    return (
-        GammaRequest(rule="auto", gammas=ordered) if name == "gammas" else GammaRequest(rule="auto", relative=ordered)
-    )
+    return GammaRequest(rule=rule, gammas=ordered) if name == "gammas" else GammaRequest(rule=rule, relative=ordered)

@@ -19,11 +19,11 @@ __all__ = ["AUTO_RULE", "DATASETS", "KEPT", "LOSSES", "METHODS", "Row", "Spec"]
 
 DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits", "cartoons")
 LOSSES = ("euclidean", "kullback-leibler")
-AUTO_RULE = 2
+AUTO_RULE = 3
 """Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
 
 0: gamma is tuned to 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
-2: more partitions, a lower threshold, smaller subsamples.
+2: more partitions, a lower threshold, smaller subsamples. 3: for damage, by the loss of all entries but the worst.
 """
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
 """The methods that are compared; both ONMF by the method ``"lagrange"``."""
