@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -30,7 +32,7 @@ def test_the_rank_is_the_number_of_sources(kind):
 
 
 def test_every_sensor_has_its_own_noise():
-    asked = {"kind": "autoregressive", "units": False, "random_state": 0}
+    asked: dict[str, Any] = {"kind": "autoregressive", "units": False, "random_state": 0}
     clean = make_sensors(5000, 30, noise=0.0, **asked)
     X = make_sensors(5000, 30, noise=(0.01, 1.0), **asked)
     ratio = (X - clean - (X - clean).mean(axis=0)).std(axis=0) / clean.std(axis=0)

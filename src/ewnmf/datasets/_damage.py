@@ -126,7 +126,7 @@ def make_damage(
     """
     if sparse.issparse(X):
         raise TypeError("X is sparse; make_damage needs a dense table, such as X.toarray().")
-    if not isinstance(kind, str) or kind not in _KINDS:
+    if kind not in _KINDS:
         raise unknown_name("kind", kind, _KINDS)
     given = as_points(X, missing=True)
     reach = _reach(kind, strength, share=share, extent=extent, amount=amount)
@@ -141,10 +141,10 @@ def make_damage(
 
 def _scene(clean: Array, image_shape: tuple[int, int] | None, random: Any) -> Scene:
     shape = None if image_shape is None else shape_of_image(clean.shape[1], image_shape)
-    ends = [np.nan_to_num(end.reduce(clean, axis=0)) for end in (np.fmin, np.fmax)]
+    low, high = (np.nan_to_num(end.reduce(clean, axis=0)) for end in (np.fmin, np.fmax))
     if shape is not None:
-        ends = [np.full_like(ends[0], ends[0].min()), np.full_like(ends[1], ends[1].max())]
-    return Scene(clean, shape, *ends, random)
+        low, high = np.full_like(low, low.min()), np.full_like(high, high.max())
+    return Scene(clean, shape, low, high, random)
 
 
 def _reach(kind: str, strength: Any, **given: Any) -> Reach:
@@ -155,14 +155,14 @@ def _reach(kind: str, strength: Any, **given: Any) -> Reach:
         names = ", ".join(map(repr, _STRENGTHS))
         raise ValueError(f"strength={strength!r} must be one of {names} or a number above 0 up to 1.")
     known = [0.0, *_STRENGTHS.values()]
-    found = {name: None if at is None else float(np.interp(level, known, [0, *at])) for name, at in usual.items()}
+    found = {name: float(np.interp(level, known, [0, *at])) for name, at in usual.items()}
     for name, value in given.items():
         if value is None:
             continue
         if name not in usual:
             raise ValueError(f"{name}={value!r} was given, but kind={kind!r} has none; leave it out.")
         found[name] = _amount(value) if name == "amount" else check_share(name, value)
-    return Reach(**found)  # type: ignore[arg-type]
+    return Reach(**found)
 
 
 def _amount(amount: Any) -> float:
@@ -249,8 +249,8 @@ def _drifting(stretch: Stretch) -> Array:
 
 def _bursting(stretch: Stretch) -> Array:
     count = stretch.column.size
-    loud = np.arange(count) // _BURST % 2 == 0
-    return stretch.column + np.where(loud, stretch.amount * stretch.span * stretch.random.normal(size=count), 0)
+    shaken = np.arange(count) // _BURST % 2 == 0
+    return stretch.column + np.where(shaken, stretch.amount * stretch.span * stretch.random.normal(size=count), 0)
 
 
 def _gain(stretch: Stretch) -> Array:

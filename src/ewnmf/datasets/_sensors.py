@@ -78,7 +78,7 @@ def make_sensors(
     check_count("n_samples", n_samples, _FEWEST)
     check_count("n_features", n_features, 2)
     check_count("n_sources", n_sources, 1)
-    if not isinstance(kind, str) or kind not in _SOURCES:
+    if kind not in _SOURCES:
         raise unknown_name("kind", kind, _SOURCES)
     low, high = _noise(noise)
     random = random_of(random_state)

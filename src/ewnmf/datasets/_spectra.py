@@ -65,4 +65,5 @@ def _spectrum(n_features: int, random: Any) -> NDArray[np.float64]:
     centres, widths, heights = (random.uniform(low, high, _PEAKS) for low, high in ((0, 1), (0.04, 0.25), (0.2, 1)))
     peaks = heights[:, None] * np.exp(-0.5 * ((band - centres[:, None]) / widths[:, None]) ** 2)
     spectrum: NDArray[np.float64] = random.uniform(0.05, 0.4) + peaks.sum(axis=0)
-    return spectrum / spectrum.max()
+    spectrum /= spectrum.max()
+    return spectrum
