@@ -96,6 +96,14 @@ def test_columns_go_to_a_range_and_back():
     np.testing.assert_array_equal(shown, [[0, 1.5, 1, 0]])
 
 
+def test_a_third_of_a_column_may_be_anything():
+    X = np.random.default_rng(0).normal(1000, 1, size=(300, 1))
+    X[:100] = 0
+    columns = Columns.of(X)
+    assert 990 < columns.low[0] < 997
+    assert columns.span[0] < 12
+
+
 def test_a_column_of_mostly_one_value_keeps_its_range():
     X = np.zeros((100, 1))
     X[:3, 0] = 1, 2, 4

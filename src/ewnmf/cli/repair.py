@@ -107,7 +107,7 @@ Examples:
 )
 @click.option("--loss", type=click.Choice(list(LOSSES)), default="euclidean", show_default=True)
 @click.option("--n-init", type=click.INT, default=1, show_default=True, help="Number of starts.")
-@click.option("--tol", type=click.FLOAT, default=1e-5, show_default=True, help="When a fit ends.")
+@click.option("--tol", type=click.FLOAT, default=1e-4, show_default=True, help="When a fit ends.")
 @click.option("--max-iter", type=click.INT, default=300, show_default=True, help="Iterations at the most.")
 @click.option("--seed", "--random-state", "random_state", type=click.INT, default=0, show_default=True)
 @layout_options

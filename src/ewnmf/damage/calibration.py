@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,9 +20,9 @@ FEWEST = 20
 """With fewer points than this a calibration promises nothing."""
 HALF = 0.01
 """Where the trust is one half: at the limit of so many false alarms."""
-_POINTS, _ENTRIES = 2000, 1 << 22
+_POINTS, _ENTRIES = 2000, 1 << 19
 """Points, and entries, that a calibration looks at, at the most."""
-_LEAST = 32
+_LEAST = 64
 """Points that it looks at however many attributes they have."""
 _KEY = b"ewnmf: points to calibrate by"
 _NORMAL = 1.4826
@@ -31,6 +32,8 @@ _OWN = 0.1
 _INNER = 0.8
 """Tails are judged by this quantile, which a fifth of damaged entries cannot reach."""
 _LONGEST = 3.0
+_POOLED = 1 << 16
+"""Entries that tails are judged by, at the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,29 +86,35 @@ def calibrate(residuals: Array, seen: Array | None = None) -> Calibration:
     The spread is 1.4826 times the median of ``|r|``, but at least a tenth of the root mean square; of an attribute
     whose residuals are all 0 it is the median of the others.
     """
-    sizes = np.abs(residuals, dtype=np.float64)
+    sizes = np.ascontiguousarray(np.abs(residuals, dtype=np.float64).T)
     if seen is not None:
-        sizes[~seen] = np.nan
-    known = np.asarray(~np.isnan(sizes).all(axis=0))
-    spread = np.full(sizes.shape[1], np.inf)
+        sizes[~seen.T] = np.nan
+    known = np.ones(len(sizes), dtype=bool) if seen is None else np.asarray(seen.any(axis=0))
+    spread = np.full(len(sizes), np.inf)
     if known.any():
-        there = sizes[:, known]
+        there = sizes[known]
         median = np.median if seen is None else np.nanmedian
-        own = np.maximum(_NORMAL * median(there, axis=0), _OWN * _root_mean_square(there))
+        own = np.maximum(_NORMAL * median(there, axis=1), _OWN * _root_mean_square(there))
         usual = float(np.median(own[own > 0])) if own.any() else float(np.finfo(np.float64).tiny)
         spread[known] = np.where(own > 0, own, usual)
-    return Calibration(spread, _tail(sizes / spread), len(sizes))
+    return Calibration(spread, _tail(sizes, spread), len(residuals))
 
 
 def _root_mean_square(sizes: Array) -> Array:
-    largest = np.nanmax(sizes, axis=0)
+    """Of every attribute (m), by sizes (m x n)."""
+    largest = np.nanmax(sizes, axis=1, keepdims=True)
     unit = np.where(largest > 0, largest, 1)
-    root: Array = unit * np.sqrt(np.nanmean((sizes / unit) ** 2, axis=0))
+    root: Array = unit[:, 0] * np.sqrt(np.nanmean((sizes / unit) ** 2, axis=1))
     return root
 
 
-def _tail(scores: Array) -> float:
+def _tail(sizes: Array, spread: Array) -> float:
     """The power that takes normal quantiles to those of the scores, by the median and an inner one."""
+    step = -(-sizes.size // _POOLED)
+    while math.gcd(step, sizes.shape[1]) > 1:  # every point, not one of them again and again
+        step += 1
+    at = np.arange(0, sizes.size, step)
+    scores = sizes.ravel()[at] / spread[at // sizes.shape[1]]
     there = scores[np.isfinite(scores) & (scores > 0)]
     if there.size < FEWEST:
         return 1.0

@@ -10,9 +10,9 @@ from ewnmf._types import Array
 
 __all__ = ["Columns"]
 
-_INNER = (0.05, 0.95)
-_REACH = 0.5
-"""How far beyond the inner quantiles a range may go, in units of their distance."""
+_REACH = 3.0
+"""How far from its median a column's range may go, in robust standard deviations."""
+_NORMAL = 1.4826
 _CEILING = 1.5
 """What a model is shown of a value at the most: single values do not pull it, and are seen to be large."""
 
@@ -25,18 +25,19 @@ class Columns(NamedTuple):
 
     @classmethod
     def of(cls, X: Array) -> Columns:
-        """By the columns' least and largest values, but no farther than half of the inner 90 % beyond these.
+        """By the columns' least and largest values, but no farther from the median than three standard deviations.
 
-        Where 90 % of a column are one value, all of it counts; where it has but one value, or none, the span is 1.
+        These are judged by the median distance from the median, so that a third of a column may be anything. Where more
+        than half of a column is one value, all of it counts; where it has but one value, or none, the span is 1.
         """
         empty = np.isnan(X).all(axis=0)
         there = np.where(empty, 0, X).astype(np.float64)
         least, largest = np.nanmin(there, axis=0), np.nanmax(there, axis=0)
-        left, right = np.nanquantile(there, _INNER, axis=0)
-        reach = _REACH * (right - left)
+        middle = np.nanmedian(there, axis=0)
+        reach = _REACH * _NORMAL * np.nanmedian(np.abs(there - middle), axis=0)
         spread = reach > 0
-        low = np.where(spread, np.maximum(least, left - reach), least)
-        high = np.where(spread, np.minimum(largest, right + reach), largest)
+        low = np.where(spread, np.maximum(least, middle - reach), least)
+        high = np.where(spread, np.minimum(largest, middle + reach), largest)
         span = high - low
         return cls(low, np.where(span > 0, span, 1.0))
 
