@@ -47,3 +47,15 @@ def test_choosing_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert names["model"].n_components_ == names["model"].rank_path_.chosen
     assert names["search"].best_params_["n_components"] == 8
     assert (tmp_path / "rank.png").exists()
+
+
+def test_repair() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        names = run_blocks("repair.md")
+    X, clean, mended, damaged = (names[name] for name in ("X", "clean", "mended", "damaged"))
+    spread = clean.std(axis=0)
+    before, after = (np.sqrt(np.mean(((table - clean) / spread)[damaged] ** 2)) for table in (X, mended))
+    assert after < 0.7 * before
+    assert len(names["worst"]) == 5
+    assert names["trust"].shape == names["suspects"].shape == names["again"].shape == X.shape

@@ -18,9 +18,9 @@ from ewnmf.cli.run import run
 
 SRC = Path(ewnmf.__file__).parent
 DESIGN = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
-WALKS = ("fit", "transform", 'gamma="auto"', "ewnmf fit", "ewnmf reproduce table2")
+WALKS = ("fit", "transform", 'gamma="auto"', "repair", "ewnmf fit", "ewnmf reproduce table2")
 STOPS = 12
-FILES = 18
+FILES = 19
 MEMBERS = ("kernels/", "losses/")
 
 
@@ -70,6 +70,7 @@ def works(tmp_path: Path) -> dict[str, Callable[[], Any]]:
         "fit": lambda: plain.fit(X),
         "transform": lambda: fitted.transform(X),
         'gamma="auto"': lambda: auto.fit(X),
+        "repair": lambda: fitted.repair(X),
         "ewnmf fit": lambda: run(command),
     }
     for work in found.values():
@@ -97,7 +98,7 @@ def follows(trace: list[str], walk: list[list[str]]) -> bool:
     return entered == sorted(entered)
 
 
-@pytest.mark.parametrize("walk", WALKS[:4])
+@pytest.mark.parametrize("walk", WALKS[:5])
 def test_stops_are_passed_in_their_order(walk: str, works: dict[str, Callable[[], Any]]) -> None:
     assert follows(passed(works[walk]), stops(walk))
 

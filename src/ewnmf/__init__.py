@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ewnmf.estimators.loading import load
     from ewnmf.estimators.nmf import EWNMF, NMF
     from ewnmf.estimators.orthogonal import ONMF
+    from ewnmf.estimators.repairer import Repairer
     from ewnmf.estimators.search import gamma_path, select_rank
     from ewnmf.estimators.semi import SemiNMF
     from ewnmf.factorization import Factorization, factorize
@@ -28,6 +29,7 @@ __all__ = [
     "Factorization",
     "GammaPath",
     "RankPath",
+    "Repairer",
     "SemiNMF",
     "__version__",
     "datasets",
@@ -47,6 +49,7 @@ _HOMES = {
     "NMF": "estimators",
     "ONMF": "estimators",
     "ConvexNMF": "estimators",
+    "Repairer": "estimators",
     "SemiNMF": "estimators",
     "Factorization": "factorization",
     "GammaPath": "choosing.gamma",

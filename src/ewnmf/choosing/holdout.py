@@ -12,7 +12,17 @@ from ewnmf.fitting.points import Points
 from ewnmf.fitting.starts import point_numbers
 from ewnmf.losses.base import Loss
 
-__all__ = ["MOST", "SHARE", "TRIM", "held_out_losses", "hold_out", "losses_at", "sampled", "trimmed_mean"]
+__all__ = [
+    "MOST",
+    "SHARE",
+    "TRIM",
+    "held_out_losses",
+    "hold_out",
+    "losses_at",
+    "sampled",
+    "sampled_rows",
+    "trimmed_mean",
+]
 
 
 SHARE = 0.1
@@ -51,10 +61,14 @@ def hold_out(points: Points, share: float, key: bytes, turn: int = 0) -> Array:
 def sampled(points: Points, most: int, key: bytes) -> Points:
     """The points, or so many of them, drawn from each alone, that they have about `most` entries."""
     n, m = points.X.shape
-    if n * m <= most:
-        return points
+    return points if n * m <= most else points.take(sampled_rows(points, most, key))
+
+
+def sampled_rows(points: Points, most: int, key: bytes) -> Array:
+    """Which points those are: at least one, whatever `most` is."""
+    n, m = points.X.shape
     lots = point_numbers(points.X, points.P, 1, key)[:, 0]
-    return points.take(np.flatnonzero(lots <= max(most / (n * m), lots.min())))
+    return np.flatnonzero(lots <= max(most / (n * m), lots.min()))
 
 
 def losses_at(

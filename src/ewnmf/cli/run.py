@@ -17,6 +17,7 @@ __all__ = ["group", "run"]
 _COMMANDS: dict[str, str] = {
     "completion": "Print a script for the shell's completion.",
     "fit": "Factorize a table from a file.",
+    "repair": "Find what is damaged in a table, and mend it.",
     "reproduce": "Make the tables and figures of the paper from the real data.",
     "transform": "Codes of new points under a saved model, or the points with their gaps filled.",
     "weights": "Weights of the entries of new points.",

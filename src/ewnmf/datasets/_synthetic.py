@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
+from ewnmf.datasets._arguments import check_count, check_share, is_a, pair, random_of, shape_of_image
 from ewnmf.datasets._scaling import as_points
 
 __all__ = ["make_mixed_signals", "occlude"]
@@ -54,10 +55,10 @@ def make_mixed_signals(
         ``data`` and ``clean`` (n_mixtures x n_samples), ``damaged`` (bool, same shape), ``sources``
         (2 x n_samples), ``mixing`` (n_mixtures x 2), ``DESCR``.
     """
-    _check_count("n_mixtures", n_mixtures, N_SOURCES + 1, why=f"{N_SOURCES} sources fit {N_SOURCES} mixtures exactly")
-    _check_count("n_samples", n_samples, FEWEST_SAMPLES)
-    _check_count("n_damaged", n_damaged, 0, n_samples - 1)
-    random = _random(random_state)
+    check_count("n_mixtures", n_mixtures, N_SOURCES + 1, why=f"{N_SOURCES} sources fit {N_SOURCES} mixtures exactly")
+    check_count("n_samples", n_samples, FEWEST_SAMPLES)
+    check_count("n_damaged", n_damaged, 0, n_samples - 1)
+    random = random_of(random_state)
     time = np.arange(n_samples) / n_samples
     sources = np.stack([np.maximum(np.sin(8 * np.pi * time), 0), 7 * time % 1])
     mixing = random.uniform(size=(n_mixtures, N_SOURCES))
@@ -111,11 +112,10 @@ def occlude(
         raise TypeError("X is sparse; occlude needs a dense table of images, such as X.toarray().")
     images = as_points(X)
     n = len(images)
-    rows, columns = _image_shape(images.shape[1], image_shape)
+    rows, columns = shape_of_image(images.shape[1], image_shape)
     height, width = _block_shape(block, rows, columns)
-    if not (_is_a(Real, fraction) and 0 <= fraction <= 1):
-        raise ValueError(f"fraction={fraction!r} must be a number from 0 to 1.")
-    random = _random(random_state)
+    check_share("fraction", fraction)
+    random = random_of(random_state)
     chosen = random.permutation(n)[: round(fraction * n)]
     top = (random.uniform(size=chosen.size) * (rows - height + 1)).astype(int)
     left = (random.uniform(size=chosen.size) * (columns - width + 1)).astype(int)
@@ -136,7 +136,7 @@ def _paint(images: NDArray[Any], value: str | float, black: NDArray[np.bool_]) -
     colours = {"black-or-white": np.where(black, lowest, highest), "black": lowest, "white": highest}
     if isinstance(value, str) and value in colours:
         return colours[value]
-    if isinstance(value, str) or not _is_a(Real, value):
+    if isinstance(value, str) or not is_a(Real, value):
         raise ValueError(f"value={value!r} must be one of {', '.join(map(repr, colours))} or a number.")
     with np.errstate(all="ignore"):
         paint = np.asarray(value).astype(images.dtype)
@@ -145,53 +145,10 @@ def _paint(images: NDArray[Any], value: str | float, black: NDArray[np.bool_]) -
     return paint
 
 
-def _image_shape(n_pixels: int, image_shape: tuple[int, int] | None) -> tuple[int, int]:
-    if image_shape is None:
-        side = round(n_pixels**0.5)
-        if side * side != n_pixels:
-            raise ValueError(f"X has {n_pixels} columns, which is no square; give image_shape=(rows, columns).")
-        return side, side
-    rows, columns = _pair("image_shape", image_shape)
-    if rows * columns != n_pixels:
-        raise ValueError(f"image_shape={image_shape!r} has {rows * columns} pixels but X has {n_pixels} columns.")
-    return rows, columns
-
-
 def _block_shape(block: int | tuple[int, int] | None, rows: int, columns: int) -> tuple[int, int]:
     if block is None:
         return max(1, 3 * rows // 8), max(1, 3 * columns // 8)
-    height, width = _pair("block", (block, block) if _is_a(Integral, block) else block)
+    height, width = pair("block", (block, block) if is_a(Integral, block) else block)
     if height > rows or width > columns:
         raise ValueError(f"block={block!r} must fit into the image of {rows} x {columns} pixels.")
     return height, width
-
-
-def _pair(name: str, sizes: Any) -> tuple[int, int]:
-    try:
-        first, second = sizes
-        valid = all(_is_a(Integral, size) and size > 0 for size in (first, second))
-    except (TypeError, ValueError):
-        valid = False
-    if not valid:
-        raise ValueError(f"{name}={sizes!r} must be (rows, columns), two whole numbers of at least 1.")
-    return int(first), int(second)
-
-
-def _check_count(name: str, count: Any, least: int, most: int | None = None, why: str = "") -> None:
-    if not _is_a(Integral, count):
-        raise TypeError(f"{name}={count!r} must be a whole number.")
-    if count < least or (most is not None and count > most):
-        bounds = f"at least {least}" if most is None else f"from {least} to {most}"
-        raise ValueError(f"{name}={count!r} must be {bounds}{f', because {why}' if why else ''}.")
-
-
-def _is_a(kind: type, value: Any) -> bool:
-    return isinstance(value, kind) and not isinstance(value, bool)
-
-
-def _random(random_state: Any) -> np.random.Generator | np.random.RandomState:
-    """What draws, with the methods that both of NumPy's kinds share."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    random: np.random.RandomState = check_random_state(random_state)
-    return random

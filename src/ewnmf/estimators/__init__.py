@@ -3,6 +3,7 @@
 from ewnmf.estimators.convex import ConvexNMF
 from ewnmf.estimators.nmf import EWNMF, NMF
 from ewnmf.estimators.orthogonal import ONMF
+from ewnmf.estimators.repairer import Repairer
 from ewnmf.estimators.semi import SemiNMF
 
-__all__ = ["EWNMF", "NMF", "ONMF", "ConvexNMF", "SemiNMF"]
+__all__ = ["EWNMF", "NMF", "ONMF", "ConvexNMF", "Repairer", "SemiNMF"]

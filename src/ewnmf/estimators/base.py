@@ -17,8 +17,10 @@ from ewnmf import losses, weightings
 from ewnmf._types import Array
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
+from ewnmf.damage.calibration import calibrate, residuals_of
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
-from ewnmf.estimators.fitted import FLOATS, Encoder
+from ewnmf.estimators.fitted import FLOATS
+from ewnmf.estimators.judging import Judge
 from ewnmf.estimators.progress import Progress
 from ewnmf.fitting import checks
 from ewnmf.fitting.checks import GammaRequest, check_gamma
@@ -37,7 +39,7 @@ from ewnmf.weightings.base import Weighting
 __all__ = ["Factorizer"]
 
 
-class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
+class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
     """What all estimators share; a subclass says which model it fits."""
 
     rank_path_: RankPath
@@ -297,6 +299,8 @@ class Factorizer(CallbackSupport, Encoder):  # type: ignore[misc]
         self.loss_curve_ = np.array(solution.history)
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
+        codes = factors.H.T if job.counted.all() else factors.H.T[job.counted]
+        self.calibration_ = calibrate(*residuals_of(job.points, codes, self.components_, self._bounds))
         return solution
 
     def _warn(self, solution: Solution) -> None:

@@ -45,16 +45,23 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
     def _read(self, X: Any, **weighed: Any) -> Points:
         """New points under the fitted model."""
+        return self._points(self._validated(X), **weighed)
+
+    def _validated(self, X: Any) -> Any:
+        """``X`` (n x m) as an array or CSR matrix of floats, with the attributes of `fit`."""
         check_is_fitted(self, "components_")
-        X = validate_data(
+        return validate_data(
             self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
         )
+
+    def _points(self, X: Any, **weighed: Any) -> Points:
+        """The points of validated data."""
         X = X.astype(self.components_.dtype, copy=False)
         weighed |= {"feature_weight": self._feature_weight, "unit": self._facts.unit}
         return read_points(X, self._fitted_problem, type(self).__name__, **weighed)
 
-    def _codes(self, points: Points) -> Array:
-        """Codes (n x K) of points that are seen.
+    def _codes(self, points: Points, problem: Problem | None = None) -> Array:
+        """Codes (n x K) of points that are seen, for the fitted problem or another.
 
         Complete ones are encoded as if no other were not, and so are those of the signs that `fit` has seen.
         """
@@ -63,12 +70,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             if these.any() and not these.all():
                 codes = np.empty((these.size, self.n_components_), self.components_.dtype)
                 for rows in (these, ~these):
-                    codes[rows] = self._codes(points.take(rows))
+                    codes[rows] = self._codes(points.take(rows), problem)
                 return codes
         unit = self._facts.unit
         data = (points.without_priors() if whole.all() else points).times(unit).data
         return encode(
-            self._fitted_problem.times(unit),
+            (problem or self._fitted_problem).times(unit),
             times(self.components_.T, unit),
             replace(data, s=None),
             replace(self._facts, priors=data.P is not None, signed=self._facts.signed or bool(strange.all())),
@@ -106,16 +113,16 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         points.warn("the codes of the mean point", "", stacklevel=4)
         return self._transform(points)
 
-    def _transform(self, points: Points) -> Array:
+    def _transform(self, points: Points, problem: Problem | None = None) -> Array:
         seen = points.seen
         if seen.all():
-            return self._codes(points)
+            return self._codes(points, problem)
         codes = np.empty((seen.size, self.n_components_), self.components_.dtype)
         f = self._feature_weight
         mean = Points(self._mean_point[None], None if f is None else f[None])
         codes[~seen] = self._codes(mean)
         if seen.any():
-            codes[seen] = self._codes(points.take(seen))
+            codes[seen] = self._codes(points.take(seen), problem)
         return codes
 
     def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:

@@ -8,12 +8,20 @@ from typing import Any
 from ewnmf.estimators.convex import ConvexNMF
 from ewnmf.estimators.nmf import EWNMF, NMF
 from ewnmf.estimators.orthogonal import ONMF
+from ewnmf.estimators.repairer import Repairer
 from ewnmf.estimators.saving import read_estimator
 from ewnmf.estimators.semi import SemiNMF
 
 __all__ = ["load", "load_with_note"]
 
-_CLASSES = {"EWNMF": EWNMF, "NMF": NMF, "ONMF": ONMF, "ConvexNMF": ConvexNMF, "SemiNMF": SemiNMF}
+_CLASSES = {
+    "EWNMF": EWNMF,
+    "NMF": NMF,
+    "ONMF": ONMF,
+    "ConvexNMF": ConvexNMF,
+    "SemiNMF": SemiNMF,
+    "Repairer": Repairer,
+}
 """The names that estimators have in model files; they stay, as those of `ewnmf.estimators.registry` do."""
 
 

@@ -237,6 +237,8 @@ ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         twice the divergence, as in scikit-learn.
     stop_reason_ : {"converged", "max_iter", "callback", "interrupted"}
         Why the best start ended.
+    calibration_ : Calibration
+        The usual residuals of every attribute, by which `trust`, `suspects` and `repair` judge.
     n_features_in_ : int
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)

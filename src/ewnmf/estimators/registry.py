@@ -7,6 +7,7 @@ from typing import Any
 from ewnmf import models, weightings
 from ewnmf.choosing.gamma import GammaPath
 from ewnmf.choosing.rank import RankPath
+from ewnmf.damage.calibration import Calibration
 from ewnmf.losses.registry import LOSSES
 from ewnmf.models.base import Facts
 from ewnmf.problem import Problem
@@ -24,6 +25,7 @@ _CLASSES: dict[str, type[Any]] = {
     "facts": Facts,
     "gamma path": GammaPath,
     "rank path": RankPath,
+    "calibration": Calibration,
 }
 """Dataclasses whose fields say everything. A class may be replaced by another that takes the same fields."""
 

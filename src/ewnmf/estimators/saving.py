@@ -41,21 +41,7 @@ def library_versions() -> dict[str, str]:
 def write_estimator(estimator: BaseEstimator, path: str | os.PathLike[str], note: Mapping[str, Any]) -> None:
     """Write an estimator, fitted or not, and a note (JSON) as one file."""
     writer = _Writer(type(estimator).__name__)
-    parameters = estimator.get_params(deep=False)
-    skipped = {*parameters, _CALLBACKS, _ROUTING}
-    fitted = {name: value for name, value in vars(estimator).items() if name not in skipped}
-    try:
-        _check_finite(fitted)
-    except ValueError as error:
-        raise ValueError(f"{type(estimator).__name__} cannot be saved: {error}; fit it anew.") from error
-    document = {
-        "class": type(estimator).__name__,
-        "parameters": {name: writer.encode(value, f"parameters.{name}") for name, value in parameters.items()},
-        "attributes": {name: writer.encode(value, name) for name, value in fitted.items()},
-        "requests": _requests(estimator),
-        "versions": library_versions(),
-        "note": dict(note),
-    }
+    document = writer.document(estimator) | {"versions": library_versions(), "note": dict(note)}
     write_archive(path, document, writer.arrays)
 
 
@@ -64,19 +50,8 @@ def read_estimator(
 ) -> tuple[BaseEstimator, dict[str, Any]]:
     """The estimator in a file, of one of these classes, and the note that was written with it."""
     document, arrays = read_archive(path)
-    reader = _Reader(arrays)
     try:
-        cls = _known_class(document["class"], classes)
-        parameters = {name: reader.decode(value) for name, value in document["parameters"].items()}
-        estimator = cls(**_known_parameters(cls, parameters))
-        for name, value in document["attributes"].items():
-            if hasattr(cls, name) or not name.isidentifier():
-                raise ValueError(f"{name!r} is no fitted attribute of {cls.__name__}")
-            setattr(estimator, name, reader.decode(value))
-        _set_requests(estimator, document["requests"])
-        _check_shapes(estimator)
-        _check_finite(vars(estimator))
-        return estimator, dict(document["note"])
+        return _Reader(arrays, classes).estimator(document), dict(document["note"])
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error).rstrip(".")
         raise ValueError(
@@ -86,7 +61,9 @@ def read_estimator(
 
 
 def _check_shapes(estimator: Any) -> None:
-    """Refuse components that are no table of the size that the model says."""
+    """Refuse components that are no table of the size that the model says, and what the estimator itself refuses."""
+    if hasattr(estimator, "_check_loaded"):
+        estimator._check_loaded()
     if hasattr(estimator, "components_"):
         components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
         if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
@@ -94,6 +71,23 @@ def _check_shapes(estimator: Any) -> None:
         bounds = getattr(estimator, "_bounds", None)
         if bounds is not None and getattr(bounds, "shape", None) != (2, shape[1]):
             raise ValueError(f"its bounds are no table of 2 x {shape[1]} numbers")
+        _check_calibration(getattr(estimator, "calibration_", None), shape[1])
+
+
+def _check_calibration(calibration: Any, m: int) -> None:
+    """Refuse one by which nothing could be judged; models of before have none."""
+    if calibration is None:
+        return
+    spread, tail = calibration.spread, calibration.tail
+    if (
+        not isinstance(spread, np.ndarray)
+        or spread.dtype != np.float64
+        or spread.shape != (m,)
+        or not (spread > 0).all()
+    ):
+        raise ValueError(f"its calibration is not by {m} numbers above 0")
+    if not (isinstance(tail, float) and 0 < tail < np.inf) or type(calibration.n_points) is not int:
+        raise ValueError("its calibration has no tail, or no number of points")
 
 
 def _check_finite(attributes: Mapping[str, Any]) -> None:
@@ -147,6 +141,23 @@ class _Writer:
         self.arrays: dict[str, Array] = {}
         self._whose = whose
 
+    def document(self, estimator: BaseEstimator, prefix: str = "") -> dict[str, Any]:
+        """The JSON form of an estimator, whose arrays have names that begin with `prefix`."""
+        parameters = estimator.get_params(deep=False)
+        skipped = {*parameters, _CALLBACKS, _ROUTING}
+        fitted = {name: value for name, value in vars(estimator).items() if name not in skipped}
+        try:
+            _check_finite(fitted)
+        except ValueError as error:
+            raise ValueError(f"{type(estimator).__name__} cannot be saved: {error}; fit it anew.") from error
+        given = {name: self.encode(value, f"{prefix}parameters.{name}") for name, value in parameters.items()}
+        return {
+            "class": type(estimator).__name__,
+            "parameters": given,
+            "attributes": {name: self.encode(value, f"{prefix}{name}") for name, value in fitted.items()},
+            "requests": _requests(estimator),
+        }
+
     def encode(self, value: Any, name: str) -> Any:
         """The JSON form of the value called `name`."""
         if value is None or isinstance(value, bool | str) or type(value) is int:
@@ -166,6 +177,8 @@ class _Writer:
             fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
             encoded = {key: self.encode(item, f"{name}.{key}") for key, item in fields.items()}
             return {"object": name_of(value), "fields": encoded}
+        if isinstance(value, BaseEstimator) and type(value).__module__.startswith("ewnmf."):
+            return {"estimator": self.document(value, f"{name}.")}
         raise self._refusal(value, name)
 
     def _array(self, value: Array, name: str) -> Any:
@@ -188,8 +201,22 @@ class _Writer:
 class _Reader:
     """The values that a `_Writer` encoded."""
 
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        self._arrays = arrays
+    def __init__(self, arrays: Mapping[str, Array], classes: Mapping[str, type[BaseEstimator]]) -> None:
+        self._arrays, self._classes = arrays, classes
+
+    def estimator(self, document: Mapping[str, Any]) -> BaseEstimator:
+        """The estimator of a document, refused where its parts do not fit together."""
+        cls = _known_class(document["class"], self._classes)
+        parameters = {name: self.decode(value) for name, value in document["parameters"].items()}
+        estimator = cls(**_known_parameters(cls, parameters))
+        for name, value in document["attributes"].items():
+            if hasattr(cls, name) or not name.isidentifier():
+                raise ValueError(f"{name!r} is no fitted attribute of {cls.__name__}")
+            setattr(estimator, name, self.decode(value))
+        _set_requests(estimator, document["requests"])
+        _check_shapes(estimator)
+        _check_finite(vars(estimator))
+        return estimator
 
     def decode(self, code: Any) -> Any:
         """The value; anything that no writer makes is refused."""
@@ -206,10 +233,14 @@ class _Reader:
             "tuple": lambda code: tuple(self.decode(item) for item in code["tuple"]),
             "dict": lambda code: {key: self.decode(item) for key, item in code["dict"].items()},
             "object": self._object,
+            "estimator": self._nested,
         }
         if kind not in decoders:
             raise ValueError(f"a value of the kind {kind!r} is not known")
         return decoders[kind](code)
+
+    def _nested(self, code: dict[str, Any]) -> BaseEstimator:
+        return self.estimator(code["estimator"])
 
     def _float(self, code: dict[str, Any]) -> float:
         return float(code["float"])

@@ -47,7 +47,10 @@ def check_free(path: str | os.PathLike[str], force: bool, folder: bool) -> None:
 
 def _foreign(folder: Path) -> list[str]:
     """What is in the folder beside the files of a result."""
-    names = sorted(entry.name for entry in folder.iterdir())
+    found = (
+        entry for entry in folder.rglob("*") if entry.is_symlink() or not entry.is_dir() or not any(entry.iterdir())
+    )
+    names = sorted(entry.relative_to(folder).as_posix() for entry in found)
     try:
         summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
         known = {SUMMARY, *map(str, summary["files"])}
@@ -103,10 +106,12 @@ def atomic_folder(path: str | os.PathLike[str], force: bool = False) -> Iterator
         scratch.mkdir()
         try:
             yield scratch
-            for file in scratch.iterdir():
+            for file in (*scratch.rglob("*"), scratch):
+                if file.is_dir():
+                    _sync_folder(file)
+                    continue
                 with file.open("rb+") as stream:
                     os.fsync(stream.fileno())
-            _sync_folder(scratch)
             _put(scratch, target, force)
         except BaseException:
             shutil.rmtree(scratch, ignore_errors=True)

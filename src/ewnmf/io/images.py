@@ -9,10 +9,10 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.io.layout import Layout
-from ewnmf.io.source import Source, Unreadable, check_memory, import_extra
+from ewnmf.io.source import Source, Unreadable, check_memory, import_extra, opened
 from ewnmf.io.table import Table
 
-__all__ = ["SUFFIXES", "read_images"]
+__all__ = ["SUFFIXES", "read_image", "read_images"]
 
 SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".pbm", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
@@ -56,6 +56,21 @@ def read_images(source: Source, layout: Layout) -> Table:
         sha256=digest.hexdigest(),
         image_size=(pixels[0].shape[1], pixels[0].shape[0]),
     )
+
+
+def read_image(file: str, layout: Layout) -> Table:
+    """One image as one point."""
+    import_extra("PIL", "Pillow", f"reading {file}")
+    with opened(file) as source:
+        _check_options(source, layout)
+        pixels = _grey(source.path, source.name, layout.size)
+        return Table(
+            values=pixels.reshape(1, -1).astype(np.float64),
+            source=source.name,
+            kind="image",
+            sha256=source.sha256(),
+            image_size=(pixels.shape[1], pixels.shape[0]),
+        ).check()
 
 
 def _check_memory(source: Source, images: int, pixels: int) -> None:

@@ -1,0 +1,218 @@
+"""A transformer that mends what it is given."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterator
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ewnmf._types import Array
+from ewnmf.damage.calibration import Calibration
+from ewnmf.damage.columns import Columns
+from ewnmf.damage.repair import check_false_alarms
+from ewnmf.damage.verdict import Verdict
+from ewnmf.estimators.containers import Form
+from ewnmf.estimators.fitted import FLOATS
+from ewnmf.estimators.judging import FALSE_ALARMS, Judging
+from ewnmf.estimators.nmf import EWNMF
+from ewnmf.estimators.saving import write_estimator
+from ewnmf.fitting import checks
+from ewnmf.fitting.frames import numeric_table
+from ewnmf.losses.base import Loss
+from ewnmf.weightings.base import Weighting
+
+__all__ = ["Repairer"]
+
+_USUAL_COMPONENTS = 8
+
+
+class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Damaged and missing entries replaced by what `EWNMF` expects there: ``X`` in, ``X`` out, for any pipeline.
+
+    Columns are brought to about [0, 1] first, and back afterwards, by a range that single outliers do not set; so they
+    may have any unit and sign, and new values may lie outside of what `fit` has seen. Entries that are not suspect stay
+    as they are, to the bit.
+
+    Parameters
+    ----------
+    n_components : int, "auto" or "cv", default="auto"
+        Number of components; ``"auto"`` is 8, but at most half the number of samples and of features, and ``"cv"``
+        chooses it by entries that are held out (`ewnmf.select_rank`).
+    false_alarms : float, default=0.01
+        The share of undamaged entries that may be replaced, between 0 and 0.5.
+    soft : bool, default=False
+        Whether observed entries become ``trust * x + (1 - trust) * expected`` instead of either.
+    loss, weighting, gamma, n_init, tol, max_iter, n_jobs, random_state, verbose
+        Of `EWNMF`, which learns the columns in their scale. The default of `tol` is 1e-4, and no warning says that
+        `max_iter` came first: what is expected of an entry hardly depends on the last digits of a fit.
+
+    Attributes
+    ----------
+    model_ : EWNMF
+        Fitted to the scaled columns.
+    low_, span_ : ndarray of shape (n_features,)
+        The model is shown ``(X - low_) / span_``.
+    n_iter_ : int
+        Iterations of the model's best start.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
+        Their names, where ``X`` had them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import Repairer
+    >>> from ewnmf.datasets import make_sensors
+    >>> X = make_sensors(200, 12, noise=0.02, random_state=0)
+    >>> damaged = X.copy()
+    >>> damaged[50:80, 3] = 0
+    >>> repairer = Repairer(4, gamma="4x", random_state=0).fit(damaged)
+    >>> clean = repairer.transform(damaged)
+    >>> bool(np.abs(clean - X)[50:80, 3].mean() < 0.2 * np.abs(damaged - X)[50:80, 3].mean())
+    True
+    """
+
+    model_: EWNMF
+    low_: Array
+    span_: Array
+
+    def __init__(
+        self,
+        n_components: int | str = "auto",
+        *,
+        false_alarms: float = FALSE_ALARMS,
+        soft: bool = False,
+        loss: str | Loss = "euclidean",
+        weighting: str | Weighting = "entropy",
+        gamma: float | str = "auto",
+        n_init: int = 1,
+        tol: float = 1e-4,
+        max_iter: int = 300,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.n_components = n_components
+        self.false_alarms = false_alarms
+        self.soft = soft
+        self.loss = loss
+        self.weighting = weighting
+        self.gamma = gamma
+        self.n_init = n_init
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what the columns of ``X`` (n x m) have to do with each other, and how far they usually are from that.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value.
+        y : ignored
+            For scikit-learn's conventions.
+
+        Returns
+        -------
+        self
+            The fitted transformer.
+        """
+        check_false_alarms(self.false_alarms)
+        X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan")
+        columns = Columns.of(X)
+        model = EWNMF(
+            self._n_components(X.shape),
+            loss=self.loss,
+            weighting=self.weighting,
+            gamma=self.gamma,
+            n_init=self.n_init,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            random_state=self.random_state,
+            verbose=self.verbose,
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            self.model_ = model.fit(columns.bounded(columns.scaled(X)).astype(X.dtype))
+        self.low_, self.span_ = columns
+        self.n_iter_ = self.model_.n_iter_
+        return self
+
+    def _n_components(self, shape: tuple[int, int]) -> int | str:
+        if isinstance(self.n_components, str) and self.n_components == "auto":
+            return max(1, min(_USUAL_COMPONENTS, *(count // 2 for count in shape)))
+        return self.n_components
+
+    def transform(self, X: Any) -> Any:
+        """``X`` with what is expected in place of suspect and missing entries; see `repair`.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows are points, every one on its own; NaN is a missing value.
+
+        Returns
+        -------
+        ndarray or data frame of shape (n_samples, n_features)
+            The repaired points; a data frame where `X` is one with the names of `fit`, or where `set_output` asks.
+        """
+        clean = self._repaired(X, check_false_alarms(self.false_alarms), self.soft, None)
+        return Form(self, X).table(clean) if hasattr(self, "feature_names_in_") else clean
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the transformer, fitted or not, as one file without pickle; `ewnmf.load` reads it.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, by custom with the suffix ``.ewnmf``; an older one is replaced.
+        """
+        write_estimator(self, path, {})
+
+    @property
+    def _columns(self) -> Columns:
+        return Columns(self.low_, self.span_)
+
+    def _calibrated(self) -> Calibration:
+        check_is_fitted(self, "model_")
+        return self.model_._calibrated()
+
+    def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
+        check_is_fitted(self, "model_")
+        X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
+        shown = checks.check_mask(mask, X.shape)
+        scaled, columns = self._columns.scaled(X), self._columns
+        points = self.model_._points(columns.bounded(scaled), mask=mask)
+        at = 0
+        for block, verdict in self.model_._judged(scaled, shown, points):
+            x = X[at : at + len(block)]
+            yield x, verdict._replace(expected=columns.back(verdict.expected))
+            at += len(block)
+
+    def _mean_expected(self) -> Array:
+        return self._columns.back(self.model_._mean_expected())
+
+    def _check_loaded(self) -> None:
+        """Refuse what a file holds where it does not fit together."""
+        if hasattr(self, "model_"):
+            m = self.n_features_in_
+            fits = getattr(self.model_, "components_", np.empty((0, 0))).shape[1] == m
+            if not fits or any(np.shape(part) != (m,) for part in self._columns) or not np.all(self.span_ > 0):
+                raise ValueError(f"its scale and model are not of {m} columns")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
