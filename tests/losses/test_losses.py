@@ -260,7 +260,7 @@ def test_penalised_cost_of_tiny_data_never_rises_in_single_precision(a: float, s
     """A penalty on the codes of data of 1e-25 sends reconstructions to 1e-22 of the data."""
     rng, E = np.random.default_rng(0), []
     X, W, H = rng.random((2, 7)), rng.random((2, 5)) + 0.1, rng.random((5, 7)) + 0.1
-    start = {"codes": W.astype(np.float32), "components": (1e-25 * H).astype(np.float32)}
+    start: dict[str, Any] = {"codes": W.astype(np.float32), "components": (1e-25 * H).astype(np.float32)}
     model = ewnmf.models.NMF(1e-3, 2e-3, 1.0)
     asked: dict[str, Any] = {"loss": Alpha(a), "model": model, "weighting": "none", "solver": solver, "max_iter": 20}
     ewnmf.factorize((1e-25 * X).astype(np.float32), 5, **asked, **start, callbacks=[lambda at: E.append(at.excess)])

@@ -33,10 +33,12 @@ def times(array: Array, unit: float) -> Array:
 
 
 def _fades(problem: Problem, scale: float, dtype: np.dtype) -> bool:
-    """Whether gamma, beside usual data of that scale, would be too small for the type in some unit, but not in others.
+    """Whether gamma, beside usual data of that scale, is too small for single precision in some unit, if not in all.
 
     It is held at the least normal number, which is the same for every ``c * X`` only where all are fitted in one unit.
     """
+    if dtype != np.float32:
+        return False
     gamma, least = problem.weighting.strength, float(np.finfo(dtype).tiny)
     return gamma is not None and 0 < gamma < least * _USUAL ** abs(problem.loss.degree or 0.0) * problem.cost(scale)
 
