@@ -259,3 +259,13 @@ def test_sample_weights_are_routed(X: np.ndarray) -> None:
         test = np.arange(20, 30)
         part = ewnmf.NMF(3, **QUICK).fit(X[:20], sample_weight=weights[:20])
         assert search.cv_results_["split2_test_score"][1] == part.score(X[test], sample_weight=weights[test])
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "nndsvdar"])
+def test_singular_pairs_are_found_as_closely_for_a_point_twice_as_for_one_of_weight_two(init: str) -> None:
+    """Iterations depend on the number of points, which counts by weight."""
+    X = np.random.default_rng(0).random((18, 40))
+    model = ewnmf.NMF(2, init=init, max_iter=1, tol=0, random_state=0, order="codes-first")
+    weighed = model.fit(X, sample_weight=np.full(18, 2.0)).components_
+    twice = clone(model).fit(np.repeat(X, 2, axis=0)).components_
+    np.testing.assert_allclose(weighed, twice, rtol=0, atol=1e-13 * twice.max())
