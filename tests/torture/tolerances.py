@@ -40,9 +40,6 @@ components are divided by has no digits there.
 Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
 
-Near alpha = 0 a zero pulls by ``1 / alpha``, and the sum of pulls, which codes are an exponential of, keeps ``eps /
-alpha`` of the others: ``u`` is multiplied by ``1 / (alpha L)`` there, but not for descent.
-
 L1 sums roots of losses, which a relative error ``u`` of all values moves by ``u E + 2 u S`` at most, ``S`` being the
 total of ``v^(degree / 2)``; in double precision ``E`` may rise by 1e-12 of its first value plus ``32 eps L S``. Beta
 divergences take powers of values, as exponentials of logarithms: ``L`` is the largest ``|ln x|`` times the larger of
