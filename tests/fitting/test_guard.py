@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from ewnmf import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF, load
-from ewnmf.fitting.guard import NEGLIGIBLE, WIDENED
+from ewnmf.fitting.guard import NEGLIGIBLE, WIDENED, reconstruct
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -175,3 +175,30 @@ def test_score_is_that_of_bounded_reconstructions():
     bounded = model.score(X)
     model._bounds = None
     assert model.score(X) < bounded
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_beyond_the_numbers_of_their_type_are_held(dtype):
+    """Where codes of a point stand against next to nothing, and components elsewhere are large."""
+    large = dtype(np.finfo(dtype).max / 4)
+    codes = np.array([[large, 1], [large, large], [1, 1e-3]], dtype)
+    components = np.array([[2, 8, -8, 8, 1], [1, 1, 1, -8, 1]], dtype)
+    with np.errstate(all="raise"):
+        Y = reconstruct(codes, components, None)
+    end = np.finfo(dtype).max
+    np.testing.assert_allclose(Y[0], [2 * large, end, -end, end, large])
+    np.testing.assert_allclose(Y[1], [3 * large, end, -end, 0, 2 * large])
+    np.testing.assert_allclose(Y[2], [2.001, 8.001, -7.999, 7.992, 1.001], rtol=1e-6)
+    assert Y.dtype == dtype
+    bounds = np.array([[-1] * 5, [1e3] * 5], dtype)
+    np.testing.assert_array_equal(reconstruct(codes, components, bounds), np.clip(Y, -1, 1e3))
+
+
+def test_a_fitted_model_reconstructs_codes_that_are_too_large():
+    X = np.random.default_rng(0).random((12, 6)).astype(np.float32)
+    model = NMF(2, max_iter=5, tol=0, random_state=0).fit(X)
+    codes = np.full((1, 2), 1e38, np.float32)
+    model.components_[:, 0] = 1e30
+    Y = model.inverse_transform(codes)
+    assert Y[0, 0] == np.finfo(np.float32).max
+    np.testing.assert_allclose(Y[0, 1:], 1e38 * model.components_[:, 1:].sum(axis=0), rtol=1e-6)

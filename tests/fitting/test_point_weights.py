@@ -259,3 +259,27 @@ def test_sample_weights_are_routed(X: np.ndarray) -> None:
         test = np.arange(20, 30)
         part = ewnmf.NMF(3, **QUICK).fit(X[:20], sample_weight=weights[:20])
         assert search.cv_results_["split2_test_score"][1] == part.score(X[test], sample_weight=weights[test])
+
+
+@pytest.mark.parametrize("init", ["nndsvd", "nndsvdar"])
+def test_singular_pairs_are_found_as_closely_for_a_point_twice_as_for_one_of_weight_two(init: str) -> None:
+    """Iterations depend on the number of points, which counts by weight."""
+    X = np.random.default_rng(0).random((18, 40))
+    model = ewnmf.NMF(2, init=init, max_iter=1, tol=0, random_state=0, order="codes-first")
+    weighed = model.fit(X, sample_weight=np.full(18, 2.0)).components_
+    twice = clone(model).fit(np.repeat(X, 2, axis=0)).components_
+    np.testing.assert_allclose(weighed, twice, rtol=0, atol=1e-13 * twice.max())
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_combinations_end_at_a_floor_that_counts_points_by_their_weights(dtype: Any) -> None:
+    """Near alpha = 0 the zeros of others send all combinations there, and components are sums of them."""
+    X = np.array([[3, 1, 0, 2], [0, 4, 1, 5], [2, 0, 6, 1], [1, 2, 3, 0]], dtype)
+    counts, rng = np.array([1, 3, 2, 1]), np.random.default_rng(0)
+    codes, U = rng.random((4, 2)) + 0.1, rng.random((4, 2)) + 0.1
+    rows = np.repeat(np.arange(4), counts)
+    asked: dict[str, Any] = {"loss": losses.Alpha(1e-7), "model": "convex-nmf", "weighting": "none", "max_iter": 3}
+    once = ewnmf.factorize(X, 2, sample_weight=counts, codes=codes, combinations=U * counts[:, None], **asked)
+    often = ewnmf.factorize(X[rows], 2, codes=codes[rows], combinations=U[rows], **asked)
+    tolerance = 1e-9 if dtype == np.float64 else 1e-4
+    np.testing.assert_allclose(once.codes[rows] @ once.components, often.codes @ often.components, rtol=tolerance)

@@ -358,3 +358,33 @@ def test_a_start_far_above_the_data_is_refused(dtype: Any, near: float, far: flo
     assert small == pytest.approx(usual, rel=1e-4)
     with pytest.raises(ValueError, match=r"components has start values up to .*, more than .* times those of X"):
         model.fit((X * far).astype(dtype), W=W, H=H)
+
+
+@pytest.mark.parametrize("power", [-19, 1, 15])
+@pytest.mark.parametrize(
+    ("weighting", "loss"), [("cauchy", "alpha"), ("huber", "euclidean"), ("entropy", "kullback-leibler")]
+)
+def test_a_gamma_below_single_precision_has_a_unit(weighting: str, loss: str, power: int) -> None:
+    """It is held at the least number, of whatever unit the data is fitted in."""
+    X = np.where(np.random.default_rng(1).random((12, 8)) < 0.3, 0, DATA[:12, :8]).astype(np.float32)
+    c = 2.0**power
+    one, other = (
+        answers(at(ewnmf.NMF, unit, 1e-46, loss=loss, alpha=2.0, weighting=weighting), X, unit) for unit in (1.0, c)
+    )
+    for name in ("reconstruction", "weights", "curve", "error"):
+        np.testing.assert_array_equal(other[name], one[name], err_msg=name)
+    assert other["gamma"] == pytest.approx(1e-46)
+
+
+@pytest.mark.parametrize(("dtype", "c", "tolerance"), [(np.float64, 2.0**280, 1e-9), (np.float32, 2.0**90, 1e-4)])
+@pytest.mark.parametrize("weighting", ["none", "entropy"])
+@pytest.mark.parametrize("solver", ["mu", "accelerated"])
+def test_a_start_far_below_the_data_is_not_lost_at_the_floor(
+    solver: str, weighting: str, dtype: Any, c: float, tolerance: float
+) -> None:
+    """Codes that move first take up what components lack, which then all ended at their floor."""
+    rng = np.random.default_rng(0)
+    X, W, H = ((rng.random(shape) + 0.1).astype(dtype) for shape in ((9, 7), (9, 2), (2, 7)))
+    model = ewnmf.NMF(2, weighting=weighting, gamma=np.inf, solver=solver, init="custom", tol=0, max_iter=10)
+    usual, far = (model.fit(X * dtype(unit), W=W, H=H).reconstruction_err_ / unit for unit in (1.0, c))
+    assert far == pytest.approx(usual, rel=tolerance)

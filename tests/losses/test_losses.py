@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+import ewnmf
 from ewnmf.losses.alpha import Alpha
 from ewnmf.losses.base import Loss, RankOne
+from ewnmf.losses.elementary import numbers
 from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 
@@ -240,3 +242,27 @@ def test_losses_beyond_the_numbers_of_their_type_are_its_largest(a: float) -> No
     assert d.dtype == np.float32
     assert np.isfinite(d).all()
     assert np.all(d >= 1e35)
+
+
+@pytest.mark.parametrize("a", [0.3, 0.5, 1 - 1e-7, 1.0])
+def test_pulls_of_single_precision_are_not_held_back_up_to_alpha_one(a: float) -> None:
+    """``Y`` is kept above 1e-30 of the data; a pull that ended at 1e19 asked for a step that raised ``E``."""
+    x, y = np.ones(4, np.float32), np.array([1e-10, 1e-20, 1e-25, 1e-30], np.float32)
+    expected = y.astype(np.float64) ** -a
+    np.testing.assert_allclose(Alpha(a).neg(x, y), expected, rtol=1e-4)
+    c = Alpha(a).scalar(numbers(np.float32, 1e-30, float))
+    np.testing.assert_allclose([c.neg(c, 1.0, float(value)) for value in y], expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("solver", ["mu", "accelerated"])
+@pytest.mark.parametrize("a", [0.9999999, 1.0])
+def test_penalised_cost_of_tiny_data_never_rises_in_single_precision(a: float, solver: str) -> None:
+    """A penalty on the codes of data of 1e-25 sends reconstructions to 1e-22 of the data."""
+    rng, E = np.random.default_rng(0), []
+    X, W, H = rng.random((2, 7)), rng.random((2, 5)) + 0.1, rng.random((5, 7)) + 0.1
+    start: dict[str, Any] = {"codes": W.astype(np.float32), "components": (1e-25 * H).astype(np.float32)}
+    model = ewnmf.models.NMF(1e-3, 2e-3, 1.0)
+    asked: dict[str, Any] = {"loss": Alpha(a), "model": model, "weighting": "none", "solver": solver, "max_iter": 20}
+    ewnmf.factorize((1e-25 * X).astype(np.float32), 5, **asked, **start, callbacks=[lambda at: E.append(at.excess)])
+    assert np.all(np.diff(E) <= 1e-5 * np.array(E[:-1]))
+    assert len(E) > 10 or solver != "mu"

@@ -24,7 +24,7 @@ from tests.torture.judging import Refused, Undecided, Violation, attempt, no_sen
 from tests.torture.problems import Problem
 from tests.torture.properties import ALWAYS, CHOSEN, Bench, examine, judge
 
-SEED, EACH = 13, 30
+SEED, EACH = 12, 30
 
 
 def by_reference() -> Any:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import ewnmf
 from ewnmf import losses
 from ewnmf.models.nmf import NMF
+from ewnmf.solvers.orders import Run
 
 
 def _damaged(seed: int) -> np.ndarray:
@@ -91,3 +92,20 @@ def test_excess_never_rises_where_a_penalty_sends_codes_to_their_floor(seed: int
     watch = [lambda at: E.append(at.excess)]
     ewnmf.factorize(X, 4, model=model, codes=codes + 0.1, components=components + 0.1, **asked, callbacks=watch)
     assert np.all(np.diff(E) <= 1e-12 * E[0])
+
+
+def test_a_last_step_that_rises_is_not_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain step from where nothing can be gained may rise by rounding: then the state before it stands."""
+    E: list[float] = []
+    whole = Run.measure
+
+    def risen(self: Run) -> Any:
+        measure = whole(self)
+        return measure._replace(E=1.1 * E[-1])
+
+    monkeypatch.setattr(Run, "measure", risen)
+    answer = ewnmf.factorize(
+        _damaged(3), 4, gamma=0.1, solver="accelerated", rng=0, max_iter=8, callbacks=[lambda at: E.append(at.excess)]
+    )
+    assert answer.excess == E[-1] < E[0]
+    assert np.all(np.diff(E) <= 0)

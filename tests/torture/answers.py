@@ -126,7 +126,7 @@ class Trial:
     def allowed(self, name: str, shakes: int = tolerances.SHAKES) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = self.blur * problem.rounding * problem.lost_at_zeros * problem.corrected(self.raw["components"])
+        u = self.blur * problem.rounding * problem.corrected(self.raw["components"])
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken(shakes))
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name == "gamma":

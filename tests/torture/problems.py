@@ -113,15 +113,6 @@ class Problem:
         return max(1.0, min(logarithm, 1 / abs(self.alpha) if self.alpha else np.inf))
 
     @property
-    def lost_at_zeros(self) -> float:
-        """How many times more than that where a zero was observed, whose logarithm is ``-1 / alpha`` near alpha = 0.
-
-        Sums of such logarithms and of ordinary ones keep few digits of these, and factors are exponentials of them.
-        """
-        near = self.loss == "alpha" and 0 < self.alpha < 0.05
-        return 1 / self.alpha / self.lost if near and (self.X[self.priors > 0] == 0).any() else 1.0
-
-    @property
     def rounding(self) -> float:
         """``u`` of this problem."""
         return self.lost * tolerances.unit(self.X.dtype, *self.X.shape, self.K)

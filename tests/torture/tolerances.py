@@ -40,9 +40,6 @@ components are divided by has no digits there.
 Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
 
-Near alpha = 0 a zero pulls by ``1 / alpha``, and the sum of pulls, which codes are an exponential of, keeps ``eps /
-alpha`` of the others: ``u`` is multiplied by ``1 / (alpha L)`` there, but not for descent.
-
 L1 sums roots of losses, which a relative error ``u`` of all values moves by ``u E + 2 u S`` at most, ``S`` being the
 total of ``v^(degree / 2)``; in double precision ``E`` may rise by 1e-12 of its first value plus ``32 eps L S``. Beta
 divergences take powers of values, as exponentials of logarithms: ``L`` is the largest ``|ln x|`` times the larger of
@@ -53,10 +50,11 @@ is below ``f^degree / u``, ``f`` being ``K`` times `floor` of the data's scale, 
 
 Units: floors of codes have none, nor have any in single precision. Where there is a difference, and the fit is made in
 the unit of the data (2^-20 to 2^20; beyond, it is brought to one, floors and all), floors are moved by up to that unit:
-nothing is said of entries and sums that show it. Nor, where there is one, of components that vanish in the other
-unit, or have grown to where Semi-NMF ends them (`models.semi.within_reach`), which has no unit either. Where Semi-NMF
-corrects components that were drawn of size one, data that is smaller has as many digits less: ``u`` and `SHAKE` are
-multiplied by that. Lagrange's and Stiefel's components are of norm one, and their start does not follow the data.
+nothing is said of entries and sums that show it. Nor, where there is one, of components that have grown to where
+Semi-NMF ends them (`models.semi.within_reach`), which has no unit either. Where the fit is brought to one, components
+that are no normal numbers in the other unit are given as few digits in this one. Where Semi-NMF corrects components
+that were drawn of size one, data that is smaller has as many digits less: ``u`` and `SHAKE` are multiplied by that.
+Lagrange's and Stiefel's components are of norm one, and their start does not follow the data.
 """
 
 from __future__ import annotations

@@ -137,3 +137,11 @@ def test_what_is_refused(X: np.ndarray) -> None:
         with pytest.raises(TypeError, match="gamma='4x' must be a number"):
             cls("4x")  # type: ignore[arg-type]
     assert set(NAMES) <= set(WEIGHTINGS)
+
+
+@pytest.mark.parametrize("weighting", [Welsch(1e38), Cauchy(1e38), Huber(1e38)], ids=repr)
+def test_a_gamma_near_the_largest_single_number_leaves_losses_their_digits(weighting: Concave) -> None:
+    """``d / gamma`` would be no normal number there, and ``E`` a multiple of 1e-7."""
+    D = np.array([3.3e-20, 1.7e-9, 0.3, 1e12], np.float32)
+    np.testing.assert_allclose(weighting.value(D), D, rtol=1e-6)
+    np.testing.assert_allclose(weighting.slope(D), 1, rtol=1e-6)

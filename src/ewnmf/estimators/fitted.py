@@ -16,7 +16,7 @@ from ewnmf._types import Array
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting.frames import numeric_table
-from ewnmf.fitting.guard import scaled_bounds
+from ewnmf.fitting.guard import reconstruct, scaled_bounds
 from ewnmf.fitting.points import Points, read_points, spread
 from ewnmf.fitting.unit import times
 from ewnmf.models.base import Facts
@@ -169,6 +169,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         Where `fit` left some entries of an attribute without weight (missing, of a negligible prior, or turned away
         from by the entropy weighting), nothing holds that product there. Such an attribute is kept within the range
         that `fit` has seen of it, widened by half of it on either side; ``codes @ components_`` is without bounds.
+        Values that leave the numbers of the type end at the largest.
 
         Parameters
         ----------
@@ -186,9 +187,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"codes has {codes.shape[1]} columns, but {type(self).__name__} has {self.n_components_} components."
             )
-        answer: Array = codes @ self.components_
-        bounds = self._known_bounds
-        return answer if bounds is None else np.clip(answer, *bounds, out=answer)
+        return reconstruct(codes, self.components_, self._known_bounds)
 
     def score(self, X: Any, y: Any = None, weights: Any = None, sample_weight: Any = None, mask: Any = None) -> float:
         """Minus the trimmed mean loss of entries that are hidden from `transform`; larger is better.

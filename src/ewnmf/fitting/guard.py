@@ -21,7 +21,7 @@ from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.threads import Workers
 
-__all__ = ["NEGLIGIBLE", "WIDENED", "bounds_of", "scaled_bounds"]
+__all__ = ["NEGLIGIBLE", "WIDENED", "bounds_of", "reconstruct", "scaled_bounds"]
 
 NEGLIGIBLE = 1e-6
 """An entry whose weight is below this share of the mean weight is held by nothing."""
@@ -57,6 +57,25 @@ def scaled_bounds(bounds: Array, factor: float) -> Array:
         moved = bounds * bounds.dtype.type(factor)
     scaled: Array = np.where(np.abs(bounds) < limit, np.clip(moved, -limit, limit), bounds)
     return scaled
+
+
+def reconstruct(codes: Array, components: Array, bounds: Array | None) -> Array:
+    """``codes @ components`` (n x m) within `bounds`; what leaves the numbers of its type ends at the largest."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        Y: Array = codes @ components
+    finite = np.isfinite(Y)
+    if not finite.all():
+        Y = np.where(finite, Y, _held_product(codes, components))
+    return Y if bounds is None else np.clip(Y, *bounds, out=Y)
+
+
+def _held_product(codes: Array, components: Array) -> Array:
+    """The product where it overflows: of factors made so small that it does not, each value then held in the type."""
+    limits = np.finfo(np.result_type(codes, components))
+    small = limits.dtype.type(2.0 ** -int(0.6 * limits.maxexp))
+    with np.errstate(over="ignore", under="ignore"):
+        Y = (codes * small) @ (components * small) / small / small
+    return np.clip(Y, limits.min, limits.max, out=Y)
 
 
 def _may_fade(problem: Problem, data: Dense) -> bool:

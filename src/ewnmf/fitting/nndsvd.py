@@ -38,7 +38,8 @@ def nndsvd(
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
     rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
     X, columns = _completed(contiguous(X), P, rows)
-    left, values, right = _singular_pairs(X, rows, columns, n_components, rng)
+    n_points = X.shape[0] if s is None else float(np.sum(s, dtype=np.float64))
+    left, values, right = _singular_pairs(X, rows, columns, n_components, rng, n_points)
     codes, components = np.abs(left), np.abs(right)
     for k in range(1, n_components):
         codes[:, k], components[k] = _dominant_signs(left[:, k], right[k])
@@ -63,18 +64,22 @@ def _completed(X: Any, P: Array | None, rows: Array) -> tuple[Any, Array]:
 
 
 def _singular_pairs(
-    X: Any, rows: Array, columns: Array, n_components: int, rng: np.random.Generator
+    X: Any, rows: Array, columns: Array, n_components: int, rng: np.random.Generator, n_points: float
 ) -> tuple[Array, Array, Array]:
     """The leading singular pairs of ``X``, its rows and columns scaled.
 
-    The random test vectors belong to attributes, so that order and repetition of points change nothing.
+    The random test vectors belong to attributes, and `n_points` counts by weight, so that order and repetition of
+    points change nothing. Iterations are as many as scikit-learn takes.
     """
     from sklearn.utils.extmath import randomized_svd
 
     seed = int(rng.integers(2**31))
     if (rows != 1).any() or (columns != 1).any():
         X = scaled(X, rows, columns)
-    answer: tuple[Array, Array, Array] = randomized_svd(X, n_components, transpose=False, random_state=seed)
+    n_iter = 7 if n_components < 0.1 * min(n_points, X.shape[1]) else 4
+    answer: tuple[Array, Array, Array] = randomized_svd(
+        X, n_components, n_iter=n_iter, transpose=False, random_state=seed
+    )
     return answer
 
 

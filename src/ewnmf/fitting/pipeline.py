@@ -6,6 +6,7 @@ start and keeps the best, `run` is one of them, and `Job.back` translates what c
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -157,7 +158,8 @@ def run(
     """
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
-    data, start = points.data, start.holding(fixed)
+    data = points.data
+    start = _balanced(problem, start.holding(fixed), data.scale, settings.order, len(fixed))
     problem = problem.sized(data.scale, data.X.dtype)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
@@ -190,6 +192,23 @@ def run(
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
         raise
     return solution._replace(factors=whole(solution.factors))
+
+
+def _balanced(problem: Problem, start: Factors, scale: float, order: str, fixed: int) -> Factors:
+    """The start with components of the size of the data, where theirs is next to nothing, and codes as much smaller.
+
+    Codes that move first take up the difference, and components would then fall below their floor, all alike. The
+    product stays, and with it every step, unless a penalty looks at one factor alone.
+    """
+    if order != "codes-first" or not isinstance(problem.model, NMF) or problem.model.penalised:
+        return start
+    size = float(start.W[:, fixed:].max(initial=0))
+    if not 0 < size < (1e-40 if start.W.dtype == np.float64 else 1e-15) * scale:
+        return start
+    W, H, c = start.W.copy(order="F"), start.H.copy(order="F"), 2.0 ** math.frexp(scale / size)[1]
+    W[:, fixed:] *= W.dtype.type(c)
+    H[fixed:] /= H.dtype.type(c)
+    return start._replace(basis=(W, *start.basis[1:]), H=H)
 
 
 def _tuner(problem: Problem, data: Dense, start: Factors, settings: Settings) -> SelfTuning:

@@ -32,6 +32,17 @@ def times(array: Array, unit: float) -> Array:
     return array if unit == 1 else array * array.dtype.type(unit)
 
 
+def _fades(problem: Problem, scale: float, dtype: np.dtype) -> bool:
+    """Whether gamma, beside usual data of that scale, is too small for single precision in some unit, if not in all.
+
+    It is held at the least normal number, which is the same for every ``c * X`` only where all are fitted in one unit.
+    """
+    if dtype != np.float32:
+        return False
+    gamma, least = problem.weighting.strength, float(np.finfo(dtype).tiny)
+    return gamma is not None and 0 < gamma < least * _USUAL ** abs(problem.loss.degree or 0.0) * problem.cost(scale)
+
+
 @dataclass(frozen=True)
 class Unit:
     """What data is multiplied by for a fit of `asked`, and how to come back."""
@@ -44,7 +55,7 @@ class Unit:
         """The unit for these points, 1 for usual data; refused where results would vanish."""
         scale = points.scale
         usual = _USUAL if problem.loss.forgets_size or points.X.dtype != np.float32 else 2.0
-        if not problem.has_unit or 1 / usual <= scale <= usual:
+        if not problem.has_unit or (1 / usual <= scale <= usual and not _fades(problem, scale, points.X.dtype)):
             return cls(problem)
         checks.check_reach(scale, points.X.dtype, problem.loss.degree or 0.0)
         return cls(problem, 2.0 ** -math.frexp(scale)[1])

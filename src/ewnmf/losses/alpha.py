@@ -10,7 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss, RankOne
-from ewnmf.losses.elementary import box_cox, capped_power, grown, inverse_box_cox, log_ratio, quotient
+from ewnmf.losses.elementary import box_cox, capped_power, grown, inverse_box_cox, largest_exponent, log_ratio, quotient
 from ewnmf.scalar import Numbers, expm1, gradual_exp, log_of_ratio
 
 __all__ = ["Alpha"]
@@ -31,6 +31,8 @@ class Power(NamedTuple):
     alpha: float
     a: Any
     t: Any
+    end: Any
+    """The logarithm of the largest ``(x / y)^a``."""
 
     @staticmethod
     def divergence(c: Power, x: Any, y: Any) -> Any:
@@ -46,7 +48,7 @@ class Power(NamedTuple):
     def neg(c: Power, x: Any, y: Any) -> Any:
         """``(x / y)^a``."""
         n = c.numbers
-        power = gradual_exp(min(c.a * log_of_ratio(max(x, n.small), max(y, n.tiny)), n.limit))
+        power = gradual_exp(min(c.a * log_of_ratio(max(x, n.small), max(y, n.tiny)), c.end))
         return power if x > n.zero else n.zero
 
     @staticmethod
@@ -139,7 +141,14 @@ class Alpha(Loss):
         """`Power`, and below 1/2 its mirror."""
         alpha, real = float(self.alpha), type(numbers.one)
         form = NearZeroPower if abs(alpha) < _NEAR else LowPower if alpha < 0.5 else Power
-        return form(numbers, alpha, real(alpha), real(1.0 - alpha))
+        return form(numbers, alpha, real(alpha), real(1.0 - alpha), real(self._end(float(numbers.limit))))
+
+    def _end(self, limit: float) -> float:
+        """The logarithm of the largest ``(x / y)^a``, powers being held below ``exp(limit)``.
+
+        Up to ``a = 1`` the floor of ``y`` keeps it in range; held back, it would ask for a step that raises the cost.
+        """
+        return 2 * limit - 1 if _NEAR <= self.alpha <= 1 else limit
 
     @property
     def needs_positive(self) -> bool:
@@ -161,7 +170,7 @@ class Alpha(Loss):
         ratio = quotient(x, y, 1.0)
         if abs(self.alpha) < _NEAR:
             return box_cox(ratio, self.alpha)
-        return capped_power(ratio, self.alpha)
+        return capped_power(ratio, self.alpha, math.exp(self._end(largest_exponent(ratio.dtype))))
 
     def pos(self, x: Array, y: Array) -> Array:
         """1."""

@@ -136,7 +136,7 @@ def weighed(H: Array, s: Array | None) -> Array:
     return H if s is None else H * s
 
 
-def multiply(factor: Array, ratio: Array, floor: float) -> Array:
+def multiply(factor: Array, ratio: Array, floor: Any) -> Array:
     """``factor * ratio``, no entry below `floor`: an exact zero could never move again; nor above `largest_factor`."""
     with np.errstate(over="ignore"):
         moved: Array = factor * ratio

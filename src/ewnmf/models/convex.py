@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Basis, Block, Facts, Model, Rule, Stats, Terms, multiply, product, weighed
@@ -57,11 +59,16 @@ class ConvexNonnegative(Multiplicative):
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The sums of NMF's basis step, seen through the points of the block."""
         num, den = (product(S.T, block.X).T for S in stats)
-        return multiply(U, self.loss.factor(num, den), self.floor)
+        return multiply(U, self.loss.factor(num, den), _floor(block, self.floor))
 
     def basis_share(self, block: Block, U: Array) -> Basis:
         """``X U`` of the block."""
         return (product(block.X, U),)
+
+
+def _floor(block: Block, floor: float) -> Any:
+    """The floor of combinations: a point's is as many times higher as its weight, as if it were there so often."""
+    return floor if block.s is None else np.maximum(floor * block.s[:, None], np.finfo(block.s.dtype).tiny)
 
 
 class ConvexPlain(SemiPlain):
@@ -74,7 +81,7 @@ class ConvexPlain(SemiPlain):
         XH, HH = (part.astype(U.dtype, copy=False) for part in stats)
         num = product(XH.T, block.X).T
         den = product(product(basis[0], HH).T, block.X).T
-        return multiply(U, root_ratio(num, den), self.floor)
+        return multiply(U, root_ratio(num, den), _floor(block, self.floor))
 
     def basis_share(self, block: Block, U: Array) -> Basis:
         """``X U`` of the block."""
@@ -110,7 +117,7 @@ class ConvexMixed(Rule):
         C = product(XH.T, block.X).T
         num = positive(C) + (product(bH.T, Xp) + product(aH.T, Xn)).T
         den = negative(C) + (product(aH.T, Xp) + product(bH.T, Xn)).T
-        return multiply(U, root_ratio(num, den), self.floor)
+        return multiply(U, root_ratio(num, den), _floor(block, self.floor))
 
     def basis_share(self, block: Block, U: Array) -> Basis:
         """``X U``, ``Xp U`` and ``Xn U`` of the block."""
@@ -156,7 +163,8 @@ class ConvexKernel(Rule):
         """The step of ``U``."""
         KpG, KnG, GG = stats
         _, KpU, KnU, _, _ = basis
-        return multiply(U, root_ratio(KpG + product(KnU, GG), KnG + product(KpU, GG)), self.floor)
+        ratio = root_ratio(KpG + product(KnU, GG), KnG + product(KpU, GG))
+        return multiply(U, ratio, _floor(block, self.floor))
 
     def basis_share(self, block: Block, U: Array) -> Basis:
         """``X U``, and the products of ``U`` with the parts of ``K``."""

@@ -19,8 +19,8 @@ def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[State, Me
     """T, H, W from points beyond the last ones: ``F *= (F / F_before)^b`` with Nesterov's ``b``.
 
     A point whose ``E`` lies above that of the one before is given up: the run goes back to the last factors that
-    a plain step reached, whose ``E`` is never higher, and starts to extrapolate anew. Only points that are kept
-    are reported, so ``E`` never rises.
+    a plain step reached, whose ``E`` is higher by rounding alone, and starts to extrapolate anew. Only points that are
+    kept are reported, so ``E`` never rises.
     """
     weighting = run.weighting.start()
     if first == "components-first":
@@ -45,7 +45,9 @@ def accelerated(run: Run, max_iter: int, first: str) -> Iterator[tuple[State, Me
             run.blend(before, partial(_beyond, step=step))
         del before  # its codes may go
     run.state = reached
-    yield run.state, run.measure()
+    measure = run.measure()
+    if not measure.E > last:
+        yield run.state, measure
 
 
 def _next_momentum(t: float) -> tuple[float, float]:

@@ -79,7 +79,8 @@ class _Scaled(Concave):
 
     def _constants(self, dtype: Any) -> _Gamma:
         """Gamma and its inverse as numbers of `dtype`, with its limits."""
-        real, gamma, least = np.dtype(dtype).type, held(float(self.gamma), dtype), flush_below(dtype)
+        real, least = np.dtype(dtype).type, flush_below(dtype)
+        gamma = held(min(float(self.gamma), _endless(dtype)), dtype)
         return _Gamma(real(gamma), real(1 / gamma), real(least), real(0), real(1), real(1 / least))
 
     def _shares(self, D: Array) -> tuple[Any, Array]:
@@ -87,6 +88,11 @@ class _Scaled(Concave):
         c = self._constants(D.dtype)
         with np.errstate(over="ignore"):
             return c.gamma, np.minimum(D * c.over_gamma, c.largest)
+
+
+def _endless(dtype: Any) -> float:
+    """Where gamma ends: entries do not differ in weight any more, and ``d / gamma`` keeps its digits."""
+    return 1e200 if np.finfo(dtype).bits == 64 else 1e20
 
 
 class _Gamma(NamedTuple):
