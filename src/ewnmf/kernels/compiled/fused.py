@@ -122,7 +122,7 @@ class FusedKernel(Kernel):
         room = block.X.T[:0] if kept is None else kept.weights.T
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
-        last = Before(given_before, self._how(before[1], H.dtype), np.ascontiguousarray(before[0][0].T))
+        last = Before(given_before, self._how(before[1], H.dtype), _writable_rows(before[0][0]))
         _sweeps().sweep_components_first(last, given, how, self._work(H, basis), self._room(block, H), left, room)
         return _swept(left, block, weighting)
 
@@ -138,7 +138,7 @@ class FusedKernel(Kernel):
             return super().encode(block, H, basis, max_iter, tol)
         work, how = self._work(H, basis), self._how(weighting, H.dtype)
         first, given = self._given(block, weighting.start()), self._given(block, weighting)
-        _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), tol, max_iter)
+        _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), float(tol), max_iter)
         return work.codes.T
 
     def _compiles(self, weighting: Weighting) -> bool:
@@ -169,7 +169,7 @@ class FusedKernel(Kernel):
         return self.problem.loss.scalar(numbers(dtype, self.tiny))
 
     def _work(self, H: Array, basis: Basis) -> Work:
-        return Work(_gemm(H.dtype), np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T), self._bounds(H.dtype))
+        return Work(_gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
 
     def _room(self, block: Block, H: Array) -> Room:
         K, m, dtype, take, group = H.shape[0], block.X.shape[0], H.dtype, self.scratch.take, _sweeps().GROUP
@@ -217,6 +217,12 @@ class FusedStoredKernel(StoredKernel):
         stored, rows = (X.data, X.indices, X.indptr), self.prepared(Y.left).rows
         _passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
         return Look(neg, costs)
+
+
+def _writable_rows(F: Array) -> Array:
+    """``F'`` with its rows contiguous; what cannot be written would have machine code of its own."""
+    rows = np.ascontiguousarray(F.T)
+    return rows if rows.flags.writeable else rows.copy()
 
 
 def _left(block: Block, H: Array) -> Left:
