@@ -155,8 +155,9 @@ class FusedKernel(Kernel):
         constant = nothing
         if not weighting.adaptive:
             constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
-        P, s = None if block.P is None else block.P.T, nothing[:, 0] if block.s is None else block.s
-        return Given(X, P, s, block.silent, constant)
+        # Constant weights have their priors in them, and can do with the machine code of data without any.
+        P = block.P.T if block.P is not None and self.problem.weighting.adaptive else None
+        return Given(X, P, nothing[:, 0] if block.s is None else block.s, block.silent, constant)
 
     def _how(self, weighting: Weighting, dtype: Any) -> How:
         """The forms of the loss and of a weighting; constant weights stand in the machine code of the problem's."""
