@@ -10,7 +10,7 @@ BIN := .venv/bin
 endif
 
 PY := $(BIN)/python
-PYTEST_ARGS ?= -n auto
+PYTEST_ARGS ?= -n auto --dist worksteal
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 
@@ -33,7 +33,9 @@ demo: $(DEMO) ## install the package and run the demonstration (no network data 
 bench: .venv/bench.stamp ## measure speed and memory, print the targets, write docs/benchmarks.md (BENCH_ARGS=--quick tries it)
 	$(PY) -m benchmarks $(BENCH_ARGS)
 
-test: check docs unit ## everything that must pass: check, docs and unit
+test: $(DEV) ## everything that must pass: check and docs at the same time, then unit
+	$(MAKE) -j 2 check docs
+	$(MAKE) unit
 
 check: $(DEV) ## the fast static checks: format, lint, types, import directions
 	$(PY) -m ruff check .

@@ -98,6 +98,11 @@ class Case:
         return any(0 < constant < 1e-3 for constant in vars(self.loss).values())
 
     @property
+    def rare(self) -> bool:
+        """Whether sweeps are compiled for this pair of loss and weighting alone: robust weights of another loss."""
+        return self.model == NMF() and self.weighting in CONCAVE and not isinstance(self.loss, Euclidean)
+
+    @property
     def semi(self) -> bool:
         """Whether the basis is found by least squares."""
         return isinstance(self.model, Semi)

@@ -132,6 +132,14 @@ def test_no_folder_for_the_cache_is_no_error(monkeypatch: pytest.MonkeyPatch) ->
     assert _twice()(2.0) == 4.0
 
 
+def test_processes_that_compile_at_once_keep_their_code_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each sees the index as it was before the other wrote it, and takes the first number for its file."""
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile._load_index", lambda self: {})
+    twice = _twice()
+    assert (twice(2.0), twice(2)) == (4.0, 4)
+    assert len([name for name in _kept(tmp_path / "numba") if name.endswith("nbc")]) == 2
+
+
 def test_no_sources_are_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(compiling, "files", lambda package: tmp_path)
     monkeypatch.setattr(compiling, "fingerprint", compiling.fingerprint.__wrapped__)

@@ -281,6 +281,28 @@ def test_a_product_of_infinity_and_zero_shows(model: models.Model, dtype: Any) -
     assert np.isnan(kernel.reconstruct((W,), H)).all()
 
 
+def test_what_cannot_be_written_and_whole_numbers_need_no_code_of_their_own() -> None:
+    from ewnmf.kernels.compiled import sweeps
+
+    entries = (sweeps.sweep_codes_first, sweeps.sweep_components_first, sweeps.encode)
+    rng = np.random.default_rng(0)
+    X, codes, components = rng.random((9, 5)), rng.random((9, 2)) + 0.1, rng.random((2, 5)) + 0.1
+    asked: dict[str, Any] = {"gamma": 0.1, "max_iter": 2}
+
+    def work(tol: float) -> int:
+        for order in ("codes-first", "components-first"):
+            ewnmf.factorize(X, 2, codes=codes, components=components, order=order, **asked)
+        model = ewnmf.EWNMF(2, init="custom", tol=0, **asked).fit(X, W=codes, H=components)
+        model.components_.setflags(write=codes.flags.writeable)
+        model.set_params(tol=tol).transform(X)
+        return sum(len(entry.signatures) for entry in entries)
+
+    compiled = work(1e-4)
+    for array in (X, codes, components):
+        array.setflags(write=False)
+    assert work(0) == compiled
+
+
 def test_own_losses_run_on_the_reference() -> None:
     class Own(losses.Euclidean):
         name = "own"

@@ -33,12 +33,16 @@ def by_reference() -> Any:
 
 @pytest.mark.parametrize("part", range(5))
 def test_no_violation(part: int) -> None:
-    """Of five parts one runs compiled: machine code for all that is drawn would take minutes."""
-    with by_reference() if part else nullcontext():
-        found = [
+    """Of five parts one runs compiled, but for rare pairs: machine code for all that is drawn would take minutes."""
+    found = []
+    for index in range(part * EACH, (part + 1) * EACH):
+        problem = draw(SEED, index)
+        usual = problem.loss == "euclidean" or problem.weighting in ("none", "fixed", "entropy")
+        with nullcontext() if part == 0 and usual else by_reference():
+            outcomes = examine(problem)
+        found += [
             f"python -m tests.torture --seed {SEED} --only {index}: {outcome.name}: {outcome.words}"
-            for index in range(part * EACH, (part + 1) * EACH)
-            for outcome in examine(draw(SEED, index))
+            for outcome in outcomes
             if outcome.verdict == "violated"
         ]
     assert not found, "\n".join(found)

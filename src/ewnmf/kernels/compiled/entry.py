@@ -7,6 +7,7 @@ files that it keeps hold a fingerprint of every source of compiled code.
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import signal
 import sys
@@ -73,6 +74,9 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
     def save_overload(self, sig: Any, data: Any) -> None:
         if not all(map(_is_ours, data.signature.args)):
             return
+        # Processes that compile at once take the same number: without a name of its own, one would load another's code.
+        token = int.from_bytes(os.urandom(6), "big")
+        self._cache_file._data_name_pattern = f"{self._impl.filename_base}.{token}{{number:d}}.nbc"
         with suppress(OSError):
             super().save_overload(sig, data)
             _remove_stale(self.cache_path)

@@ -144,7 +144,7 @@ class FusedKernel(Kernel):
         room = block.X.T[:0] if kept is None else kept.weights.T
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
-        last = Before(given_before, self._how(before[1], H.dtype), np.ascontiguousarray(before[0][0].T))
+        last = Before(given_before, self._how(before[1], H.dtype), _writable_rows(before[0][0]))
         _sweeps().sweep_components_first(last, given, how, self._work(H, basis), self._room(block, H), left, room)
         return _swept(left, block, weighting)
 
@@ -160,7 +160,7 @@ class FusedKernel(Kernel):
             return super().encode(block, H, basis, max_iter, tol)
         work, how = self._work(H, basis), self._how(weighting, H.dtype)
         first, given = self._given(block, weighting.start()), self._given(block, weighting)
-        _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), tol, max_iter)
+        _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), float(tol), max_iter)
         return work.codes.T
 
     def _once(self, name: Any, weighting: Weighting, find: Callable[[Weighting], Any]) -> Any:
@@ -189,8 +189,9 @@ class FusedKernel(Kernel):
         constant = nothing
         if not weighting.adaptive:
             constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
-        P, s = None if block.P is None else block.P.T, nothing[:, 0] if block.s is None else block.s
-        return Given(X, P, s, block.silent, constant)
+        # Constant weights have their priors in them, and can do with the machine code of data without any.
+        P = block.P.T if block.P is not None and self.problem.weighting.adaptive else None
+        return Given(X, P, nothing[:, 0] if block.s is None else block.s, block.silent, constant)
 
     def _how(self, weighting: Weighting, dtype: Any) -> How:
         """The forms of the loss and of a weighting; constant weights stand in the machine code of the problem's."""
@@ -207,7 +208,7 @@ class FusedKernel(Kernel):
         return self.problem.loss.scalar(numbers(dtype, self.tiny))
 
     def _work(self, H: Array, basis: Basis) -> Work:
-        return Work(_gemm(H.dtype), np.ascontiguousarray(H.T), np.ascontiguousarray(basis[0].T), self._bounds(H.dtype))
+        return Work(_gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
 
     def _room(self, block: Block, H: Array) -> Room:
         return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
@@ -246,6 +247,12 @@ class FusedStoredKernel(StoredKernel):
         stored, rows = (X.data, X.indices, X.indptr), self.prepared(Y.left).rows
         _passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
         return Look(neg, costs)
+
+
+def _writable_rows(F: Array) -> Array:
+    """``F'`` with its rows contiguous; what cannot be written would have machine code of its own."""
+    rows = np.ascontiguousarray(F.T)
+    return rows if rows.flags.writeable else rows.copy()
 
 
 def _left(block: Block, H: Array) -> Left:
