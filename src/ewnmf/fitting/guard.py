@@ -74,7 +74,7 @@ def _held_product(codes: Array, components: Array) -> Array:
     limits = np.finfo(np.result_type(codes, components))
     small = limits.dtype.type(2.0 ** -int(0.6 * limits.maxexp))
     with np.errstate(over="ignore", under="ignore"):
-        Y = (codes * small) @ (components * small) / small / small
+        Y: Array = (codes * small) @ (components * small) / small / small
     return np.clip(Y, limits.min, limits.max, out=Y)
 
 
