@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import cold, descent, field, growth, iterations, memory, small
+from benchmarks import cold, defaults, descent, field, growth, iterations, memory, small
 from benchmarks.machine import describe
 from benchmarks.plan import FULL, QUICK, Plan
 from benchmarks.problems import ROOT
@@ -18,6 +18,7 @@ from benchmarks.report import SMOKE, Section, target_table, write
 __all__ = ["main"]
 
 SECTIONS: dict[str, Callable[[Plan], Section]] = {
+    "defaults": defaults.section,
     "iterations": iterations.section,
     "descent": descent.section,
     "growth": growth.section,

@@ -50,6 +50,13 @@ class Plan:
         DataRun("gtfd", "GTFD", 20, 8, 2, 3),
         DataRun("caltech101", "Caltech101", 20, 8, 1, 2),
     )
+    defaults: tuple[tuple[str, str, int], ...] = (
+        ("digits", "Digits", 10),
+        ("yale", "Yale", 15),
+        ("umist", "UMIST", 20),
+    )
+    sparse: Shape = (20_000, 5_000, 20)
+    counts_sparse: tuple[int, int] = (2, 7)
     curves_of: str = "umist"
     children: int = 3
     download: bool = False
@@ -74,6 +81,8 @@ QUICK = Plan(
     most_iterations=200,
     gammas=(0.1,),
     data=(DataRun("digits", "Digits", 5, 4, 1, 1, limit=100),),
+    defaults=(("digits", "Digits", 5),),
+    sparse=(60, 40, 3),
     curves_of="digits",
     children=1,
     quick=True,

@@ -176,7 +176,8 @@ def factorize(
     order : $order
         Which factor moves first.
     solver : $solver
-        The paper's multiplicative updates, or the same from extrapolated points (``model="nmf"`` only).
+        The paper's multiplicative updates; the same from extrapolated points (``model="nmf"`` only); or coordinate
+        descent (``model="nmf"``, squared errors, no weights of entries).
     max_iter : int
         Iterations at the most.
     tol : float

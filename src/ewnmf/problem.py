@@ -67,9 +67,10 @@ class Problem:
         """Whether the data may be negative."""
         return self.model.takes_negative(self.loss)
 
-    def rule(self, facts: Facts) -> Rule:
-        """How the factors move."""
-        return self.model.rule(self.loss, self.weighting, facts)
+    def rule(self, facts: Facts, *, coordinates: bool = False) -> Rule:
+        """How the factors move: by the steps of the model, or by coordinate descent."""
+        make = self.model.coordinate_rule if coordinates else self.model.rule
+        return make(self.loss, self.weighting, facts)
 
     def looks_at_stored(self, rule: Rule) -> bool:
         """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import descent, field, imputation, rank, transcription
+from benchmarks import defaults, descent, field, imputation, rank, transcription
 from benchmarks.__main__ import main
 from benchmarks.children import run_child
 from benchmarks.contenders import OTHER_ORDER, ours, paper_orientation
@@ -206,12 +206,13 @@ def test_a_child_that_fails_says_why() -> None:
 
 
 def test_a_tiny_run_writes_page_and_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    sections = ["iterations", "descent", "growth", "small", "packages"]
+    sections = ["defaults", "iterations", "descent", "growth", "small", "packages"]
     assert main(["--quick", "--only", *sections, "--output", str(tmp_path)]) == 0
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     titles = [line for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
         "## Targets",
+        "## Defaults, against scikit-learn's",
         "## Time per iteration",
         "## Time to the same objective",
         "## Growth",
@@ -223,6 +224,29 @@ def test_a_tiny_run_writes_page_and_pictures(tmp_path: Path, capsys: pytest.Capt
     assert all(f"(images/{name})" in text for name in drawn)
     assert text.split("## Targets\n\n")[1].split("\n\n")[0] in capsys.readouterr().out
     assert text.count("EWNMF / scikit-learn **unweighted** mu") >= 2
+
+
+def test_multiplicative_codes_are_those_of_the_updates() -> None:
+    X, gamma = np.random.default_rng(0).random((9, 7)), 0.1
+    components = np.random.default_rng(1).random((3, 7)) + 0.1
+    codes = defaults.multiplicative_codes(X, components, gamma, max_iter=4, tol=0)
+    start = np.repeat(X.sum(axis=1, keepdims=True) / components.sum(), 3, axis=1)
+    W, H, T = components.T, start.T, np.full((7, 9), 1 / 7)
+    for _ in range(4):
+        H = H * (W.T @ (T * X.T)) / (W.T @ (T * (W @ H)))
+        T = np.exp(-((X.T - W @ H) ** 2) / gamma)
+        T /= T.sum(axis=0)
+    np.testing.assert_allclose(codes, H.T, rtol=1e-12)
+    excess = defaults.excesses((X - codes @ components) ** 2, gamma).sum()
+    assert excess == pytest.approx(transcription.excess(X.T, W, H, gamma), rel=1e-12)
+
+
+def test_iterations_to_a_goal() -> None:
+    X = np.random.default_rng(0).random((20, 9))
+    model = NMF(3, max_iter=30, tol=0, random_state=0)
+    curve = model.fit(X).loss_curve_
+    assert defaults.iterations_to(model, X, float(curve[11])) == 12
+    assert defaults.iterations_to(model, X, 0.0) is None
 
 
 def test_imputation_chooses_on_observed_entries_and_is_judged_on_hidden_ones() -> None:

@@ -154,7 +154,8 @@ _SHARED = (
         '``"mu"``: the paper\'s multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from '
         "extrapolated points, which needs about a quarter of the iterations for the same objective. It goes lower "
         'than ``"mu"`` ever does; at small gamma that is not always good for clustering, so it is not the '
-        "default.",
+        'default. ``"cd"`` (`NMF`): coordinate descent as in scikit-learn, the fastest for squared errors where '
+        "entries do not differ in weight.",
         names=lambda: SOLVERS,
     ),
     Parameter(

@@ -69,6 +69,10 @@ class Job:
     def of(cls, problem: Problem, points: Points, settings: Settings, fixed: Array, request: GammaRequest) -> Job:
         """The job that was asked for, of points as they were read."""
         counted = points.take(points.counted)
+        if SOLVERS[settings.solver].coordinates:
+            plain = _even(problem) and counted.P is None
+            weighting = Uniform() if plain else problem.weighting
+            problem.model.check_coordinates(problem.loss, weighting, counted.P is not None)
         unit = Unit.of(problem, counted)
         job = cls(
             problem=unit.problem,

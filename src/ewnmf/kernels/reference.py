@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ewnmf._types import Array, Float64
+from ewnmf.kernels import least_squares
 from ewnmf.models.base import Basis, Block, Rule, Stats, Terms, product
 from ewnmf.problem import Problem
 from ewnmf.weightings.base import Weighting
@@ -124,6 +125,10 @@ class Kernel:
             return Terms(A, _NOTHING, _NOTHING)
         return self.pulls(block, self.reconstruct(basis, H), A, before)
 
+    def move_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """The new basis from the sums over all points."""
+        return self.rule.move_basis(basis, stats)
+
     @property
     def keeps_weights(self) -> bool:
         """Whether `sweep_components_first` makes use of weights that the last sweep kept."""
@@ -156,8 +161,15 @@ class Kernel:
         """Points that `encode` takes together: it gets a multiple of them."""
         return 32
 
+    @property
+    def encodes_from_nothing(self) -> bool:
+        """Whether `encode` does not look at the codes that it is handed."""
+        return self.rule.solves_codes and not self.problem.weighting.adaptive
+
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
         """Codes (K x b) for a fixed basis from the codes `H`: each point until its ``E`` falls by `tol` of itself."""
+        if self.rule.solves_codes:
+            return least_squares.encode(self, block, H, basis, max_iter, tol)
         weighting, shared = self.problem.weighting, self.rule.shared(basis, ())
         terms = self.terms(block, H, basis, self.weigh(block, H, basis, weighting.start()))
         last = np.full(H.shape[1], np.inf)

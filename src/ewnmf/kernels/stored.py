@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from ewnmf._types import Array
+from ewnmf._types import Array, Float64
+from ewnmf.kernels.least_squares import largest_code, nonnegative, supported
 from ewnmf.kernels.reference import Kernel, Seen
 from ewnmf.models.base import Basis, Block, Terms
 from ewnmf.weightings.base import Weighting
@@ -88,6 +89,22 @@ class StoredKernel(Kernel):
     def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
         """The weights of the points (1 x b), which those of their entries are."""
         return np.ones((1, H.shape[1]), H.dtype) if block.s is None else block.s[None]
+
+    def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
+        """Codes for a fixed basis: least squares have one system for all points."""
+        if not self.rule.solves_codes:
+            return super().encode(block, H, basis, max_iter, tol)
+        rule: Any = self.rule
+        W, X = supported(basis[0], rule.basis_floor), block.X
+        linear, ridge = rule.on_codes
+        ready = self.prepared(W)
+        G, B = ready.inner + ridge / 2 * np.eye(W.shape[1]), (X.T @ ready.rows).T - linear / 2
+        return np.asfortranarray(self.solve_systems(G, B, largest_code(W)), dtype=H.dtype)
+
+    def solve_systems(self, G: Float64, B: Float64, most: float) -> Float64:
+        """The codes (K x b) of points with one system and right sides ``B`` (K x b)."""
+        nothing = np.zeros(len(G))
+        return np.stack([nonnegative(G, b, nothing, most) for b in B.T], axis=1)
 
     def evaluate(self, block: Block, Y: Any, weighting: Weighting) -> Seen:
         """Pulls and objective of a block."""

@@ -168,6 +168,11 @@ class Rule:
     products_only: ClassVar[bool] = False
     """Whether data and pulls enter through `product` alone, so that sparse ones need not be made dense."""
 
+    moves_coordinates: ClassVar[bool] = False
+    """Whether its steps are those of coordinate descent on squared errors without weights."""
+    solves_codes: ClassVar[bool] = False
+    """Whether it finds codes for a fixed basis by least squares, and does nothing else."""
+
     def __init__(self, loss: Loss, facts: Facts) -> None:
         self.loss = loss
         self.facts = facts
@@ -276,6 +281,17 @@ class Model:
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The update rule for this loss and weighting."""
+        raise NotImplementedError
+
+    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
+        """Refuse coordinate descent where it is not defined; `priors` where entries have prior weights."""
+        raise ValueError(
+            f"solver='cd' cannot be combined with model={self.name!r}: coordinate descent is that of model='nmf'. Use "
+            "solver='mu'."
+        )
+
+    def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """The rule of coordinate descent, where it is defined."""
         raise NotImplementedError
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,9 +23,11 @@ from ewnmf.models.base import (
     refusal,
     weighed,
 )
+from ewnmf.models.coordinate import Coordinates
+from ewnmf.models.penalty import Penalty, penalties
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["NMF", "Multiplicative", "Penalised", "Penalty", "PlainMultiplicative", "in_double", "in_range"]
+__all__ = ["NMF", "LeastSquares", "Multiplicative", "Penalised", "PlainMultiplicative", "in_double", "in_range"]
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,27 @@ class NMF(Model):
         plain = loss.quadratic and not weighting.weighted and not facts.priors
         return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
+    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
+        """Squared errors without weights of entries."""
+        use = "Use solver='mu' or solver='accelerated'."
+        if not loss.quadratic:
+            raise ValueError(f"solver='cd' cannot be combined with loss={loss.name!r}: it solves least squares. {use}")
+        if weighting.weighted:
+            raise ValueError(
+                f"solver='cd' cannot be combined with weighting={weighting.name!r}: all points share its systems, so "
+                f"that entries cannot differ in weight. {use}"
+            )
+        if priors:
+            raise ValueError(
+                "solver='cd' cannot be combined with missing values, mask or feature_weight: all points share its "
+                f"systems, so that entries cannot differ in weight. {use}"
+            )
+
+    def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
+        """Coordinate descent."""
+        self.check_coordinates(loss, weighting, facts.priors)
+        return Coordinates(loss, facts, *penalties(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio))
+
 
 class Multiplicative(Rule):
     """``H *= (W'(A*neg) / W'(A*pos))^e`` and ``W *= ((A*neg)H' / (A*pos)H')^e``."""
@@ -101,6 +124,10 @@ class Multiplicative(Rule):
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
 
+    def encoder(self) -> Rule:
+        """Least squares where errors are squared."""
+        return LeastSquares(self, Penalty()) if self.loss.quadratic else self
+
     def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
         return self.loss.factor(num, den)
 
@@ -118,34 +145,14 @@ def in_range(ratio: Array, dtype: Any) -> Array:
     return np.minimum(ratio, np.sqrt(np.finfo(dtype).max)).astype(dtype, copy=False)
 
 
-class Penalty(NamedTuple):
-    """``linear * F + ridge / 2 * F^2`` for every entry of a factor."""
-
-    linear: float = 0.0
-    ridge: float = 0.0
-
-    def of(self, F: Array, axis: int | None = None) -> Any:
-        """The sums along `axis`, in double precision."""
-        F = F.astype(np.float64, copy=False)
-        return self.linear * F.sum(axis=axis) + self.ridge / 2 * np.sum(F * F, axis=axis)
-
-
 class Penalised(Multiplicative):
-    """L1 and L2 penalties on both factors; every step majorises the penalised cost.
-
-    Strengths are scikit-learn's, whose Euclidean loss has a half: `alpha_codes` times the number of attributes,
-    `alpha_components` times that of points (by their weights), both times the mean weight of an entry.
-    """
+    """L1 and L2 penalties on both factors; every step majorises the penalised cost."""
 
     loss: Any
 
     def __init__(self, loss: Loss, facts: Facts, alpha_codes: float, alpha_components: float, l1_ratio: float) -> None:
         super().__init__(loss, facts)
-        unit = 2 / loss.err_factor * facts.mean_weight
-        codes, basis = unit * alpha_codes * facts.n_attributes, unit * alpha_components * facts.mass
-        units = facts.penalty_units(loss)
-        self.on_codes = Penalty(units[0] * l1_ratio * codes, units[1] * (1 - l1_ratio) * codes)
-        self.on_basis = Penalty(units[2] * l1_ratio * basis, units[3] * (1 - l1_ratio) * basis)
+        self.on_codes, self.on_basis = penalties(loss, facts, alpha_codes, alpha_components, l1_ratio)
 
     def _ratio(self, block: Block, num: Array, den: Array, H: Array) -> Array:
         one = np.ones((), H.dtype) if block.s is None else block.s
@@ -160,6 +167,10 @@ class Penalised(Multiplicative):
         if penalty.ridge == 0:
             return in_range(self.loss.factor(num, den), F.dtype)
         return in_range(self.loss.penalised_factor(num, den, penalty.ridge / 2 * in_double(F)), F.dtype)
+
+    def encoder(self) -> Rule:
+        """Least squares where errors are squared, with the penalty on the codes."""
+        return LeastSquares(self, self.on_codes) if self.loss.quadratic else self
 
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""
@@ -201,5 +212,26 @@ class PlainMultiplicative(Rule):
         return (multiply(W, self.loss.factor(num, product(W, gram)), self.basis_floor),)
 
     def encoder(self) -> Rule:
-        """The weighted rule, whose encoding is compiled, but for sparse data."""
-        return self if self.facts.stored else Multiplicative(self.loss, self.facts)
+        """Least squares."""
+        return LeastSquares(self, Penalty())
+
+
+class LeastSquares(Rule):
+    """Codes for a fixed basis: ``min sum_i A_i (x_i - (W h)_i)^2`` and the penalty over ``h >= 0``.
+
+    Every point has a system of its own, or all have the same without weights; `ewnmf.kernels.least_squares` solves it.
+    Where weights depend on the losses there are several solutions, and a few steps of the rule `opening` come first:
+    they lead to the ones that its codes belong to.
+    """
+
+    needs_pulls = False
+    products_only = True
+    solves_codes = True
+
+    def __init__(self, opening: Rule, on_codes: Penalty) -> None:
+        super().__init__(opening.loss, opening.facts)
+        self.opening, self.on_codes = opening, on_codes
+
+    def penalty_codes(self, block: Block, H: Array) -> Any:
+        """The part of the cost that belongs to the codes."""
+        return weighed(self.on_codes.of(H, 0), block.s) if any(self.on_codes) else 0.0

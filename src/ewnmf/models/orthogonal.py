@@ -269,6 +269,10 @@ class Soft(Multiplicative):
     def _pull(self, F: Array, axis: int, orthogonal: bool) -> Array:
         return self.mu * _others(F, axis) if orthogonal else self.lam * F
 
+    def encoder(self) -> Rule:
+        """The rule itself: overlaps of codes have their price for new points, too."""
+        return self
+
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""
         return weighed(self._penalty(H.astype(np.float64, copy=False), 0, self.of_codes), block.s)

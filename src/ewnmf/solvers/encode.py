@@ -21,6 +21,9 @@ _WIDTH = 32
 """Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
 of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
 
+_WIDEST = 512
+"""Points in a block at the most, where a point has nothing to do with the others of its block."""
+
 _LARGEST = 0.4
 """A start is at most this power of the largest number, in what it reconstructs too: squares of that can be summed."""
 
@@ -44,13 +47,22 @@ def encode(
     data, kernel = _thin(problem, data, facts, tiny)
     with Workers(count_workers(n_jobs)) as workers:
         work = partial(_encode, kernel, W, max_iter, tol)
-        return data.tabulate(work, W.shape[1], W.dtype, workers=workers, width=_WIDTH)
+        width = _width(data.n_points, workers.n_workers) if kernel.rule.solves_codes else _WIDTH
+        return data.tabulate(work, W.shape[1], W.dtype, workers=workers, width=width)
+
+
+def _width(n_points: int, n_workers: int) -> int:
+    """Points in a block where many of them cost less: about four blocks for every thread."""
+    return min(max(_WIDTH, -(-n_points // (4 * n_workers * _WIDTH)) * _WIDTH), _WIDEST)
 
 
 def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -> Array:
     full = _fill(block, kernel.encodes_at_once)
-    codes = kernel.encode(full, _start(full, W, kernel.rule.floor), (W,), max_iter, tol)
-    return codes[:, : block.X.shape[1]]
+    if kernel.encodes_from_nothing:
+        start = np.zeros((W.shape[1], full.X.shape[1]), W.dtype, order="F")
+    else:
+        start = _start(full, W, kernel.rule.floor)
+    return kernel.encode(full, start, (W,), max_iter, tol)[:, : block.X.shape[1]]
 
 
 def _thin(problem: Problem, data: Storage, facts: Facts, tiny: float) -> tuple[Storage, Kernel]:

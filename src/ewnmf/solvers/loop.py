@@ -110,8 +110,9 @@ def solve(
     if solver not in SOLVERS:
         raise unknown_name("solver", solver, SOLVERS)
     with Workers(count_workers(n_jobs)) as workers:
-        run = Run(problem, data, start, workers, fixed, zero)
-        iterations = SOLVERS[solver](run, max_iter, order)
+        chosen = SOLVERS[solver]
+        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
+        iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
             return _iterate(run, _limited(iterations), tol, tuner, callbacks)
 

@@ -34,9 +34,16 @@ class Run:
     """The sweeps of one run over one data set."""
 
     def __init__(
-        self, problem: Problem, data: Storage, start: Factors, workers: Workers, fixed: int, zero: Array | None
+        self,
+        problem: Problem,
+        data: Storage,
+        start: Factors,
+        workers: Workers,
+        fixed: int,
+        zero: Array | None,
+        coordinates: bool = False,
     ) -> None:
-        rule = problem.rule(replace(data.facts(problem), fixed=fixed))
+        rule = problem.rule(replace(data.facts(problem), fixed=fixed), coordinates=coordinates)
         self.data = data.thin(problem, rule)
         self.zero = zero
         self.kernel = kernel_for(problem, rule, data.tiny)
@@ -89,7 +96,7 @@ class Run:
             self.codes, self.basis = self.codes.combine(partial(_step_and_share, rule, self.basis, stats))
             return
         with single_threaded_blas():
-            self.basis = rule.move_basis(self.basis, stats)
+            self.basis = self.kernel.move_basis(self.basis, stats)
         if self.zero is not None:
             self.basis[0][self.zero] = 0
 

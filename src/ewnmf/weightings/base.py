@@ -86,7 +86,8 @@ class Weighting:
         """The formulas for single losses, which are compiled: a NamedTuple (see `ewnmf.scalar`).
 
         Its fields are the constants; its static methods ``value(c, d)``, the concave function of a loss, which is 0 at
-        0, and ``slope(c, d)``, its derivative, which is the weight. None where the weights do not depend on the losses.
+        0, and ``slope(c, d)``, its derivative, which is the weight; with ``decline(c, d)`` it takes fewer rounds to
+        find codes of new points. None where the weights do not depend on the losses.
         It belongs to the class that defines it: one that is derived from that class brings its own.
         """
         return None
@@ -101,6 +102,10 @@ class Weighting:
         A = self.constant(D, P, s)
         value = column_sums(np.where(A > 0, A * D, 0))
         return Weighed(A, value, value)
+
+    def decline(self, D: Array) -> Any:
+        """How fast weights fall as losses grow, ``-d phi'' / phi'``; 0 where that is not known."""
+        return 0.0
 
     def weigh(self, D: Array, P: Array | None = None, s: Array | None = None) -> Array:
         """The effective weights (M x N) of the loss map `D`."""

@@ -122,6 +122,11 @@ class WelschForm(_Gamma):
         e = exp(-(d * c.over_gamma))
         return e if e >= c.least else c.zero
 
+    @staticmethod
+    def decline(c: _Gamma, d: Any) -> Any:
+        """``d / g``."""
+        return d * c.over_gamma
+
 
 @dataclass(frozen=True)
 class Welsch(_Scaled):
@@ -147,6 +152,10 @@ class Welsch(_Scaled):
         weights[weights < self._constants(D.dtype).least] = 0
         return np.asarray(weights)
 
+    def decline(self, D: Array) -> Any:
+        """``d / g``."""
+        return self._shares(D)[1]
+
     def scalar(self, dtype: Any) -> Any:
         """`WelschForm`, but for an infinite gamma."""
         return WelschForm(*self._constants(dtype)) if self.adaptive else None
@@ -166,6 +175,12 @@ class CauchyForm(_Gamma):
     def slope(c: _Gamma, d: Any) -> Any:
         """``1 / (1 + d/g)``."""
         return c.one / (c.one + min(d * c.over_gamma, c.largest))
+
+    @staticmethod
+    def decline(c: _Gamma, d: Any) -> Any:
+        """``d / (g + d)``."""
+        share = min(d * c.over_gamma, c.largest)
+        return share / (c.one + share)
 
 
 @dataclass(frozen=True)
@@ -190,6 +205,11 @@ class Cauchy(_Scaled):
         """``1 / (1 + d/g)``."""
         return np.asarray(1 / (1 + self._shares(D)[1]))
 
+    def decline(self, D: Array) -> Any:
+        """``d / (g + d)``."""
+        share = self._shares(D)[1]
+        return share / (1 + share)
+
     def scalar(self, dtype: Any) -> Any:
         """`CauchyForm`, but for an infinite gamma."""
         return CauchyForm(*self._constants(dtype)) if self.adaptive else None
@@ -213,6 +233,11 @@ class HuberForm(NamedTuple):
     def slope(c: HuberForm, d: Any) -> Any:
         """``h min(1, sqrt(g/d))``."""
         return c.height * (c.one if d <= c.gamma else c.root / np.sqrt(d))
+
+    @staticmethod
+    def decline(c: HuberForm, d: Any) -> Any:
+        """0 up to gamma, one half from there."""
+        return 0.0 if d <= c.gamma else 0.5
 
 
 def _huber_value(D: Array, gamma: Any) -> Array:
@@ -243,6 +268,10 @@ class Huber(_Scaled):
     def slope(self, D: Array) -> Array:
         """``min(1, sqrt(g/d))``."""
         return _huber_slope(D, self._constants(D.dtype).gamma)
+
+    def decline(self, D: Array) -> Any:
+        """0 up to gamma, one half from there."""
+        return np.where(D <= self._constants(D.dtype).gamma, 0.0, 0.5)
 
     def scalar(self, dtype: Any) -> Any:
         """`HuberForm`, but for an infinite gamma."""
@@ -314,6 +343,10 @@ class L1(Concave):
         """``1 / sqrt(d)``, at most ``1 / sqrt(bend)``."""
         bend, height = self._constants(D.dtype)
         return np.asarray(height * _huber_slope(D, bend))
+
+    def decline(self, D: Array) -> Any:
+        """0 up to the bend, one half from there."""
+        return np.where(D <= self._constants(D.dtype)[0], 0.0, 0.5)
 
     def scalar(self, dtype: Any) -> Any:
         """`HuberForm`."""

@@ -36,6 +36,11 @@ class Softmax(NamedTuple):
         return e if e >= c.least else c.zero
 
     @staticmethod
+    def decline(c: Softmax, d: Any) -> Any:
+        """``d / gamma``."""
+        return d * c.over_gamma
+
+    @staticmethod
     def shortfall(c: Softmax, d: Any, lowest: Any) -> Any:
         """`share` less 1, with all its digits where that is little."""
         return expm1((lowest - d) * c.over_gamma)
@@ -89,6 +94,11 @@ class Entropy(Weighting):
         else:
             T = (P / (np.sum(P, axis=0, dtype=np.float64) + silent)).astype(X.dtype, copy=False)
         return T if s is None else T * s
+
+    def decline(self, D: Array) -> Any:
+        """``d / gamma``."""
+        with np.errstate(over="ignore"):
+            return D / D.dtype.type(held(self.gamma, D.dtype))
 
     def times(self, factor: float) -> Entropy:
         """gamma multiplied by `factor`, but neither to 0 nor to infinity, which mean something else."""

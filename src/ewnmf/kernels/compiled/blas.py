@@ -11,7 +11,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
-__all__ = ["add_transposed_product", "gemm_address", "product", "product_with_transposed"]
+__all__ = ["add_product", "add_transposed_product", "gemm_address", "product", "product_with_transposed"]
 
 _PLAIN, _TRANSPOSED = 78, 84
 """``N`` and ``T``."""
@@ -74,6 +74,13 @@ def product(gemm, left, right, out):
     for at in range(0, m, step):
         shape = (min(step, m - at), b, K)
         _gemm(gemm, (_PLAIN, _PLAIN), shape, right[:, at:], m, left, K, 0.0, out[:, at:], m)
+
+
+@njit(**_OPTIONS)
+def add_product(gemm, left, stride, right, beta, out):
+    """``out = left @ right + beta out``, rows contiguous but for those of `left`, which are `stride` apart."""
+    n, m = right.shape
+    _gemm(gemm, (_PLAIN, _PLAIN), (m, out.shape[0], n), right, m, left, stride, beta, out, m)
 
 
 @njit(**_OPTIONS)

@@ -26,13 +26,15 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 __all__ = ["ROOMS", "entry", "fingerprint", "interrupts_wait", "sources"]
 
 ROOMS = ("kernels.compiled", "losses", "weightings")
-"""The rooms whose code an entry point may hold, besides `ewnmf.scalar`: its own, and those of the scalar forms."""
+"""The rooms whose code an entry point may hold, besides `_BESIDE`: its own, and those of the scalar forms."""
+_BESIDE = ("scalar.py", "kernels/least_squares.py")
+"""Functions of single numbers, and constants."""
 
 
 def sources() -> list[Any]:
     """The files of these, in order."""
     package = files("ewnmf")
-    found = [package / "scalar.py"]
+    found = [package.joinpath(*name.split("/")) for name in _BESIDE]
     for room in ROOMS:
         parts = package.joinpath(*room.split(".")).iterdir()
         found += sorted((part for part in parts if part.name.endswith(".py")), key=lambda part: part.name)
@@ -82,7 +84,7 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
             _remove_stale(self.cache_path)
 
 
-_ENTRIES = ("blas", "entry", "passes", "rows", "sweeps", "vector_math")
+_ENTRIES = ("blas", "coordinates", "entry", "least_squares", "passes", "rows", "sweeps", "vector_math")
 """The modules that have, or once had, entry points."""
 
 

@@ -13,6 +13,7 @@ from ewnmf.kernels.compiled.vector_math import SAFE
 __all__ = [
     "ENTRY",
     "ROW",
+    "decline",
     "divergence",
     "factor",
     "has",
@@ -123,6 +124,16 @@ def shortfall(c, d, lowest):
 @overload(shortfall, jit_options=_INLINE)
 def _shortfall(c, d, lowest):
     return _formula(c, "shortfall")
+
+
+def decline(c, d):
+    """How fast the weight falls as the loss grows, ``-d phi'' / phi'``."""
+    raise NotImplementedError
+
+
+@overload(decline, jit_options=_INLINE)
+def _decline(c, d):
+    return _formula(c, "decline")
 
 
 def value(c, d):

@@ -4,19 +4,32 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from ewnmf._types import Array
-from ewnmf.kernels.compiled.records import Before, Bounds, Given, How, Left, PenalisedBounds, Room, Work
+from ewnmf._types import Array, Float64
+from ewnmf.kernels.compiled.records import (
+    Before,
+    Bounds,
+    Given,
+    How,
+    Left,
+    PenalisedBounds,
+    Room,
+    Slots,
+    Systems,
+    Work,
+)
+from ewnmf.kernels.least_squares import largest_code, opened, supported
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
-from ewnmf.kernels.stored import Look, StoredKernel
+from ewnmf.kernels.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.losses.elementary import largest_power, numbers
-from ewnmf.models.base import Basis, Block, Terms, largest_factor
+from ewnmf.models.base import Basis, Block, Stats, Terms, largest_factor
 from ewnmf.models.nmf import Multiplicative, Penalised
+from ewnmf.models.penalty import Penalty
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
 
@@ -59,6 +72,12 @@ class _Scratch(threading.local):
         return room
 
 
+class _Latest:
+    """The basis whose codes were asked for last, what its systems are made of, and ``W'W``."""
+
+    held: tuple[Array, Systems, Array] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class FusedKernel(Kernel):
     """The reference's sweep, with ``Y``, weights and pulls in buffers that every block uses again."""
@@ -66,6 +85,7 @@ class FusedKernel(Kernel):
     scratch: _Scratch = field(default_factory=_Scratch)
     known: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What was found of a problem and a weighting, which every block asks for again."""
+    latest: _Latest = field(default_factory=_Latest)
 
     def __post_init__(self) -> None:
         if not self.problem.is_known:
@@ -108,6 +128,8 @@ class FusedKernel(Kernel):
 
     def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
         """T, H and the sums under that T, wholly compiled for the multiplicative rule."""
+        if self.rule.moves_coordinates:
+            return self._sweep_coordinates(block, H, basis[0], shared)
         if not self._compiles(weighting):
             return super().sweep_codes_first(block, H, basis, shared, weighting)
         left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
@@ -116,9 +138,33 @@ class FusedKernel(Kernel):
 
     def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:
         """The objective of a block: where a sweep is compiled it is measured by one, to compile nothing else for it."""
+        if self.rule.moves_coordinates:
+            return self._sweep_coordinates(block, H, basis[0], self.rule.shared(basis, ())).measure
         if not self._compiles(weighting):
             return super().measure(block, H, basis, weighting)
         return self.sweep_codes_first(block, H, basis, None, weighting).measure
+
+    def _sweep_coordinates(self, block: Block, H: Array, W: Array, G: Array) -> Swept:
+        """Coordinate descent: products with the data by BLAS, the rest compiled."""
+        X, Wt = block.X.T, np.ascontiguousarray(W.T)
+        B = np.dot(X, W)
+        near, losses = NEARLY_FITTED if X.dtype == np.float64 else 1.0, np.empty(X.shape[0])
+        codes = np.ascontiguousarray(H.T)
+        _coordinates().measure_rows(X, losses, G, B, Wt, codes, near, losses)
+        new = moved_rows(G, B, self.rule.on_codes, self.rule.sweeps(len(H)), codes)  # type: ignore[attr-defined]
+        loss = losses if block.s is None else losses * block.s
+        E = float((loss + self.rule.penalty_codes(block, H)).sum())
+        return Swept(new.T, self.rule.stats(block, new.T, (W,), _NO_TERMS), Measure(E, E, float(loss.sum())))
+
+    def move_basis(self, basis: Basis, stats: Stats) -> Basis:
+        """The new basis; coordinate descent is compiled."""
+        if not self.rule.moves_coordinates:
+            return super().move_basis(basis, stats)
+        rule: Any = self.rule
+        num, G = (part.astype(np.float64, copy=False) for part in stats)
+        W = np.ascontiguousarray(basis[0])
+        new = moved_rows(G, np.ascontiguousarray(num), rule.on_basis, rule.sweeps(len(G)), W, rule.facts.fixed)
+        return (np.asfortranarray(new),)
 
     @property
     def keeps_weights(self) -> bool:
@@ -151,11 +197,16 @@ class FusedKernel(Kernel):
     @property
     def encodes_at_once(self) -> int:
         """Points that `encode` takes together."""
+        rule: Any = self.rule
+        if rule.solves_codes and self._has_form:
+            return replace(self, rule=rule.opening).encodes_at_once if self.problem.weighting.adaptive else 1
         return int(_sweeps().STEP) if self._compiles(self.problem.weighting) else super().encodes_at_once
 
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
-        """Codes for a fixed basis, wholly compiled for the multiplicative rule."""
+        """Codes for a fixed basis, wholly compiled for the multiplicative rule and least squares."""
         weighting = self.problem.weighting
+        if self.rule.solves_codes and self._has_form:
+            return self._solve_codes(block._replace(s=None), H, basis[0], max_iter, tol)
         if not self._compiles(weighting):
             return super().encode(block, H, basis, max_iter, tol)
         work, how = self._work(H, basis), self._how(weighting, H.dtype)
@@ -171,6 +222,67 @@ class FusedKernel(Kernel):
             found = find(weighting)
             self.known[key] = found, self.problem, weighting
         return found
+
+    def _solve_codes(self, block: Block, H: Array, W: Array, max_iter: int, tol: float) -> Array:
+        """Codes by least squares: solved, or where weights adapt, found in rounds."""
+        weighting = self.problem.weighting
+        systems, gram = self._systems(W, weighting.adaptive or block.P is not None)
+        room, X = self._slots(W.shape, H.dtype), block.X.T
+        if weighting.adaptive:
+            codes = np.ascontiguousarray(opened(self, block, H, systems.Wt.T).T)
+            how, given = self._how(weighting, H.dtype), self._given(block, weighting)
+            _least_squares().descend(given, how, systems, room, tol, max_iter, codes)
+            return codes.T
+        codes, scale, constant = np.empty(H.shape[::-1], H.dtype), 1.0, X[:0]
+        if block.P is None:
+            scale = float(weighting.constant(block.X[:, :1], silent=block.silent)[0, 0])
+        else:
+            constant = self._rows(weighting.constant(block.X, block.P, None, block.silent))
+        gram = scale * gram
+        gram[np.diag_indices_from(gram)] += systems.ridge
+        _least_squares().solve(X, constant, gram, scale, systems, room, codes)
+        return codes.T
+
+    @property
+    def _has_form(self) -> bool:
+        """Whether weights have a compiled form, or need none."""
+        weighting = self.problem.weighting
+        return not weighting.adaptive or weighting.scalar(np.float64) is not None
+
+    def _systems(self, W: Array, own: bool) -> tuple[Systems, Array]:
+        """What all systems are made of, and ``W'W``: made once for a basis; `own` where every point has one."""
+        held = self.latest.held
+        if held is None or held[0] is not W:
+            rows = np.ascontiguousarray(supported(W, self.rule.basis_floor))
+            linear, ridge = self.rule.on_codes  # type: ignore[attr-defined]
+            both = np.ascontiguousarray(rows.T), rows, self._pairs(rows, own)
+            systems = Systems(_gemm(W.dtype), *both, linear / 2, ridge / 2, largest_code(W))
+            double = rows.astype(np.float64, copy=False)
+            held = self.latest.held = (W, systems, double.T @ double)
+        return held[1], held[2]
+
+    def _pairs(self, rows: Array, own: bool) -> Array:
+        """The products of pairs of components at every attribute, where they are needed and not too large."""
+        shape = rows.shape[0], rows.shape[1] * (rows.shape[1] + 1) // 2
+        keep = own and shape[0] * shape[1] * rows.itemsize <= _PAIR_BYTES
+        pairs = np.empty((shape[0] if keep else 0, shape[1]), rows.dtype)
+        if pairs.size > 0:
+            _least_squares().pair_rows(rows, pairs)
+        return pairs
+
+    def _slots(self, shape: tuple[int, ...], dtype: Any) -> Slots:
+        (m, K), take, n, stretch = shape, self.scratch.take, _least_squares().SLOTS, _least_squares().STRETCH
+        pairs = K * (K + 1) // 2
+        return Slots(
+            Y=take("slots Y", (n, m), dtype),
+            C=take("slots C", (n, m), dtype),
+            R=take("slots R", (n, m), dtype),
+            Q=take("slots Q", (n, K), dtype),
+            V=take("slots V", (n, pairs), dtype),
+            pairs=take("pairs", (stretch, pairs), dtype),
+            rows=take("rows", (2, m), dtype),
+            losses=take("losses", (1, m), dtype)[0],
+        )
 
     def _compiles(self, weighting: Weighting) -> bool:
         """Whether whole sweeps are compiled: multiplicative steps, under weights that have a form."""
@@ -238,6 +350,17 @@ class FusedKernel(Kernel):
 class FusedStoredKernel(StoredKernel):
     """The stored entries of a block in one compiled pass."""
 
+    @property
+    def encodes_at_once(self) -> int:
+        """Points that `encode` takes together; those of least squares have nothing to do with each other."""
+        return 1 if self.rule.solves_codes else super().encodes_at_once
+
+    def solve_systems(self, G: Float64, B: Float64, most: float) -> Float64:
+        """The codes (K x b) of points with one system and right sides ``B`` (K x b)."""
+        codes = np.empty(B.shape[::-1])
+        _least_squares().solve_systems(G, np.ascontiguousarray(B.T), most, codes)
+        return codes.T
+
     def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
         """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
         codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
@@ -253,6 +376,20 @@ def _writable_rows(F: Array) -> Array:
     """``F'`` with its rows contiguous; what cannot be written would have machine code of its own."""
     rows = np.ascontiguousarray(F.T)
     return rows if rows.flags.writeable else rows.copy()
+
+
+_PAIR_BYTES = 1 << 26
+"""Products of pairs of components are kept up to this size, and else made anew where they are needed."""
+_NO_TERMS = Terms(np.empty(0), np.empty(0), np.empty(0))
+
+
+def moved_rows(G: Array, B: Array, penalty: Penalty, sweeps: int, factor: Array, first: int = 0) -> Array:
+    """The rows of a factor (n x K) after some sweeps of coordinate descent."""
+    new = np.empty_like(factor)
+    _coordinates().move_rows(
+        np.ascontiguousarray(G), B, penalty.linear / 2, penalty.ridge / 2, sweeps, first, factor, new
+    )
+    return new
 
 
 def _left(block: Block, H: Array) -> Left:
@@ -296,6 +433,20 @@ def _gemm(dtype: Any) -> int:
     from ewnmf.kernels.compiled.blas import gemm_address
 
     return gemm_address(dtype)
+
+
+@cache
+def _coordinates() -> Any:
+    from ewnmf.kernels.compiled import coordinates
+
+    return coordinates
+
+
+@cache
+def _least_squares() -> Any:
+    from ewnmf.kernels.compiled import least_squares
+
+    return least_squares
 
 
 @cache

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Before", "Bounds", "Given", "How", "Left", "PenalisedBounds", "Room", "Work"]
+__all__ = ["Before", "Bounds", "Given", "How", "Left", "PenalisedBounds", "Room", "Slots", "Systems", "Work"]
 
 
 class Given(NamedTuple):
@@ -84,3 +84,35 @@ class Left(NamedTuple):
     J: Float64
     E: Float64
     L: Float64
+
+
+class Systems(NamedTuple):
+    """What systems of least squares are made of: ``W'`` and ``W``, half the penalty, and the largest code.
+
+    `pairs` (M x K(K+1)/2) are the products of the entries of every row of ``W``; where they are too large it is empty.
+    """
+
+    gemm: int
+    Wt: Array
+    rows: Array
+    pairs: Array
+    linear: float
+    ridge: float
+    most: float
+
+
+class Slots(NamedTuple):
+    """Buffers for the points that are solved together, a row each.
+
+    Reconstructions, weights of the systems, pulled residuals and their products, systems; then products of pairs of
+    components, two rows, and losses.
+    """
+
+    Y: Array
+    C: Array
+    R: Array
+    Q: Array
+    V: Array
+    pairs: Array
+    rows: Array
+    losses: Array

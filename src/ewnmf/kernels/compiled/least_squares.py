@@ -1,0 +1,341 @@
+"""Codes for a fixed basis by least squares, compiled: `kernels.least_squares` with `SLOTS` points at a time.
+
+Products have one shape, so that a point's bits do not depend on the points beside it; a slot without a point holds
+zeros. The systems ``W' diag(c) W`` of all slots are one product of their weights with the products ``w_ik w_il``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from ewnmf.kernels.compiled.blas import add_product, product, product_with_transposed
+from ewnmf.kernels.compiled.entry import entry
+from ewnmf.kernels.compiled.formulas import ENTRY, ROW, decline, has
+from ewnmf.kernels.compiled.rows import copy_row, dot, judge_row, prior_row, sum_of_row, weigh_row
+from ewnmf.kernels.least_squares import CURVED, DEPENDENT, ROUNDS, SETTLED, SHARES, SWEEPS
+
+__all__ = ["SLOTS", "STRETCH", "descend", "pair_rows", "solve", "solve_systems"]
+
+SLOTS = 16
+"""Points whose products are taken together."""
+STRETCH = 64
+"""Attributes whose products ``w_ik w_il`` are made at a time."""
+_TRIES = len(SHARES)
+
+
+@njit(**ROW)
+def _sweep(G, h, g, most):
+    """One coordinate after the other at its best value, the others fixed; `g` is ``b - G h`` before and after."""
+    for k in range(h.size):
+        if G[k, k] > 0:
+            best = min(max(h[k] + g[k] / G[k, k], 0.0), most)
+            step = best - h[k]
+            if step != 0:
+                h[k] = best
+                for l in range(h.size):
+                    g[l] -= step * G[k, l]
+
+
+@njit(**ROW)
+def _factorize(G, free, n, U):
+    """``U'U = G`` for the first `n` coordinates of `free`; whether they are independent."""
+    for i in range(n):
+        for j in range(i, n):
+            U[i, j] = G[free[i], free[j]]
+    for k in range(n):
+        if not U[k, k] > DEPENDENT * G[free[k], free[k]]:
+            return False
+        root = np.sqrt(U[k, k])
+        for j in range(k, n):
+            U[k, j] /= root
+        for i in range(k + 1, n):
+            share = U[k, i]
+            for j in range(i, n):
+                U[i, j] -= share * U[k, j]
+    return True
+
+
+@njit(**ROW)
+def _solve_face(U, n, d):
+    """``U'U d = d``, in place."""
+    for k in range(n):
+        d[k] /= U[k, k]
+        for j in range(k + 1, n):
+            d[j] -= U[k, j] * d[k]
+    for k in range(n - 1, -1, -1):
+        total = d[k]
+        for j in range(k + 1, n):
+            total -= U[k, j] * d[j]
+        d[k] = total / U[k, k]
+
+
+@njit(**ROW)
+def _residual(G, b, h, g):
+    """``g = b - G h``."""
+    for l in range(h.size):
+        g[l] = b[l]
+    for k in range(h.size):
+        if h[k] != 0:
+            for l in range(h.size):
+                g[l] -= h[k] * G[k, l]
+
+
+@njit(**ROW)
+def _fit_face(G, b, h, g, most, free, d, U):
+    """Go to the best point of the face that `h` lies in, or as far as its border, and on along that."""
+    for _ in range(h.size):
+        n = 0
+        for k in range(h.size):
+            if 0 < h[k] < most:
+                free[n] = k
+                n += 1
+        if n == 0 or not _factorize(G, free, n, U):
+            return
+        for i in range(n):
+            d[i] = g[free[i]]
+        _solve_face(U, n, d)
+        share, first = 1.0, -1
+        for i in range(n):
+            end = 0.0 if d[i] < 0 else most
+            if d[i] != 0 and (end - h[free[i]]) / d[i] < share:
+                share, first = (end - h[free[i]]) / d[i], i
+        for i in range(n):
+            h[free[i]] = min(max(h[free[i]] + share * d[i], 0.0), most)
+        if first >= 0:
+            h[free[first]] = 0.0 if d[first] < 0 else most
+        _residual(G, b, h, g)
+        if first < 0:
+            return
+
+
+@njit(**ROW)
+def _settled(G, b, h, g, most):
+    """Whether no coordinate has more to gain than rounding."""
+    reached = dot(b, h)
+    for k in range(h.size):
+        stuck = (h[k] <= 0 and g[k] <= 0) or (h[k] >= most and g[k] >= 0)
+        if G[k, k] > 0 and not stuck and g[k] * g[k] > SETTLED * reached * G[k, k]:
+            return False
+    return True
+
+
+@njit(**ROW)
+def _nonnegative(G, b, h, most, g, free, d, U):
+    """``min h'Gh - 2 b'h`` over ``0 <= h <= most``, from `h` and in place."""
+    for k in range(h.size):
+        if not G[k, k] > 0:
+            h[k] = 0.0
+    _residual(G, b, h, g)
+    for _ in range(ROUNDS):
+        _fit_face(G, b, h, g, most, free, d, U)
+        if _settled(G, b, h, g, most):
+            return
+        for _ in range(SWEEPS):
+            _sweep(G, h, g, most)
+
+
+@entry(**ENTRY)
+def solve_systems(G, B, most, codes):
+    """The codes (n x K) of points with one system ``G`` (K x K) and right sides ``B`` (n x K)."""
+    K = G.shape[0]
+    h, g, d, free, U = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64), np.empty((K, K))
+    b = np.empty(K)
+    for j in range(B.shape[0]):
+        h[:] = 0.0
+        copy_row(B[j], b)
+        _nonnegative(G, b, h, most, g, free, d, U)
+        copy_row(h, codes[j])
+
+
+@njit(**ROW)
+def _pair(rows, pairs):
+    """``w_k w_l`` of every row, for ``k <= l``."""
+    K = rows.shape[1]
+    for i in range(rows.shape[0]):
+        l = 0
+        for k in range(K):
+            w = rows[i, k]
+            for j in range(k, K):
+                pairs[i, l + j - k] = w * rows[i, j]
+            l += K - k
+
+
+@entry(**ENTRY)
+def pair_rows(rows, pairs):
+    """The products of the entries of every row (n x K) with each other, in `pairs` (n x K(K+1)/2)."""
+    _pair(rows, pairs)
+
+
+@njit(**ROW)
+def _add_systems(work, C, room):
+    """``W' diag(c) W`` of every slot, its upper half row by row."""
+    m, made = work.rows.shape[0], work.pairs.size > 0
+    for at in range(0, m, STRETCH):
+        n = min(STRETCH, m - at)
+        if not made:
+            _pair(work.rows[at : at + n], room.pairs)
+        pairs = work.pairs[at : at + n] if made else room.pairs[:n]
+        add_product(work.gemm, C[:, at:], m, pairs, 0.0 if at == 0 else 1.0, room.V)
+
+
+@njit(**ROW)
+def _unpack(half, G):
+    l = 0
+    for k in range(G.shape[0]):
+        for j in range(k, G.shape[0]):
+            G[k, j] = G[j, k] = half[l]
+            l += 1
+
+
+@entry(**ENTRY)
+def solve(X, constant, gram, scale, work, room, codes):
+    """The codes of points (n x m) under `constant` weights (n x m): one system each.
+
+    Without such weights they share one, `gram`, which is ``scale W'W``.
+    """
+    K, n, own = codes.shape[1], X.shape[0], constant.size > 0
+    G, U, b, h, g, d = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    free = np.empty(K, dtype=np.int64)
+    for k in range(K):
+        for l in range(K):
+            G[k, l] = gram[k, l]
+    for at in range(0, n, SLOTS):
+        for r in range(SLOTS):
+            pulled = room.R[r]
+            if at + r >= n:
+                pulled[:] = 0
+                room.C[r, :] = 0
+            elif own:
+                copy_row(constant[at + r], room.C[r])
+                for i in range(pulled.size):
+                    pulled[i] = constant[at + r, i] * X[at + r, i]
+            else:
+                copy_row(X[at + r], pulled)
+        product_with_transposed(work.gemm, room.R, work.Wt, room.Q)
+        if own:
+            _add_systems(work, room.C, room)
+        for r in range(min(SLOTS, n - at)):
+            if own:
+                _unpack(room.V[r], G)
+                for k in range(K):
+                    G[k, k] += work.ridge
+            for k in range(K):
+                b[k] = scale * room.Q[r, k] - work.linear
+                h[k] = 0.0
+            _nonnegative(G, b, h, work.most, g, free, d, U)
+            copy_row(h, codes[at + r])
+
+
+def _curvature(weighting, loss):
+    """How much of a weight is left as curvature, where the weight falls as the loss grows."""
+    raise NotImplementedError
+
+
+@overload(_curvature, jit_options=ROW)
+def _curvature_of(weighting, loss):
+    if has(weighting, "decline"):
+
+        def falling(weighting, loss):
+            return 2 * max(0.5 - decline(weighting, loss), CURVED / 2)
+
+        return falling
+    return lambda weighting, loss: 1.0
+
+
+@njit(**ROW)
+def _model(how, x, y, d, t, factor, curved, c, r):
+    """What a round needs of a point: the weights of its system, and those of its slope times the residual."""
+    real = c.dtype.type
+    if curved:
+        for i in range(x.size):
+            c[i] = factor * t[i] * real(_curvature(how.weighting, d[i]))
+    else:
+        for i in range(x.size):
+            c[i] = factor * t[i]
+    for i in range(x.size):
+        r[i] = factor * t[i] * (x[i] - y[i])
+
+
+@njit(**ROW)
+def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
+    """Where the model of a point has its least value."""
+    K = code.size
+    _unpack(room.V[r], G)
+    copy_row(code, h)
+    for k in range(K):
+        b[k] = room.Q[r, k] - work.linear
+        for l in range(K):
+            b[k] += G[k, l] * h[l]
+    for k in range(K):
+        G[k, k] += work.ridge
+    _nonnegative(G, b, h, work.most, g, free, d, U)
+    copy_row(h, aim)
+
+
+@entry(**ENTRY)
+def descend(given, how, work, room, tol, max_iter, codes):
+    """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself."""
+    X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
+    G, U, b, h, g, d = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
+    free, point = np.empty(K, dtype=np.int64), np.full(SLOTS, -1)
+    trial, aim = np.zeros((SLOTS, K), codes.dtype), np.zeros((SLOTS, K), codes.dtype)
+    last, tries, rounds = np.empty(SLOTS), np.zeros(SLOTS, dtype=np.int64), np.zeros(SLOTS, dtype=np.int64)
+    curved, again, fresh = np.zeros(SLOTS, np.bool_), np.zeros(SLOTS, np.bool_), np.zeros(SLOTS, np.bool_)
+    room.C[:], room.R[:] = 0, 0
+    ready, busy = 0, 0
+    while ready < n or busy > 0:
+        for r in range(SLOTS):
+            if point[r] < 0 and ready < n:
+                point[r], last[r], rounds[r], tries[r], curved[r], again[r] = ready, np.inf, 0, 0, True, False
+                copy_row(codes[ready], trial[r])
+                ready += 1
+                busy += 1
+        product(work.gemm, trial, work.Wt, room.Y)
+        moving = False
+        for r in range(SLOTS):
+            fresh[r] = False
+            j = point[r]
+            if j < 0:
+                continue
+            x, y, t, e = X[j], room.Y[r], room.rows[0], room.rows[1]
+            p = prior_row(given.P, j)
+            seen = weigh_row(how, x, y, p, given.silent, room.losses, t)
+            _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen)
+            E += 2 * work.linear * sum_of_row(trial[r]) + work.ridge * dot(trial[r], trial[r])
+            over = False
+            if again[r] or E <= last[r]:
+                over = rounds[r] >= max_iter or (not again[r] and last[r] < np.inf and not last[r] - E > tol * last[r])
+                if not again[r]:
+                    copy_row(trial[r], codes[j])
+                    last[r], curved[r] = E, True
+                again[r] = False
+                if not over:
+                    _model(how, x, y, room.losses, t, real(rest), curved[r], room.C[r], room.R[r])
+                    fresh[r] = moving = True
+            elif tries[r] < _TRIES:
+                share = real(SHARES[tries[r]])
+                tries[r] += 1
+                for k in range(K):
+                    trial[r, k] = codes[j, k] + share * (aim[r, k] - codes[j, k])
+            elif curved[r]:
+                curved[r], again[r] = False, True
+                copy_row(codes[j], trial[r])
+            else:
+                over = True
+            if over:
+                point[r] = -1
+                busy -= 1
+                trial[r, :] = 0
+                room.C[r, :] = 0
+                room.R[r, :] = 0
+        if moving:
+            product_with_transposed(work.gemm, room.R, work.Wt, room.Q)
+            _add_systems(work, room.C, room)
+        for r in range(SLOTS):
+            if fresh[r]:
+                _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
+                copy_row(aim[r], trial[r])
+                tries[r] = 0
+                rounds[r] += 1

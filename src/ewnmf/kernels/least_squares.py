@@ -1,0 +1,198 @@
+"""Codes for a fixed basis by least squares, every point on its own: the NumPy reference.
+
+Under weights that stay the codes of a point solve ``min h'Gh - 2 b'h`` over ``h >= 0`` with ``G = W' diag(A) W`` and
+``b = W'(A x)``, and half the penalty in both. Weights that depend on the losses make rounds of such problems. With
+``r`` the residuals at the present codes, a round minimises the model ``E + z'Gz - 2 (W'(A r))'z`` of a step ``z``, with
+``G = W' diag(A c) W`` and ``c = 1 - 2 decline`` the curvature that ``E`` has there: Newton's step, but for a part of
+rank one, and with ``c`` held positive. The codes go there, or a shorter way, if ``E`` is no higher; else they go where
+``c = 1``, which is the majoriser, has its least value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ewnmf._types import Array, Float64
+from ewnmf.models.base import Basis, Block, product
+
+if TYPE_CHECKING:
+    from ewnmf.kernels.reference import Kernel
+
+__all__ = [
+    "CURVED",
+    "DEPENDENT",
+    "ROUNDS",
+    "SETTLED",
+    "SHARES",
+    "SWEEPS",
+    "encode",
+    "largest_code",
+    "nonnegative",
+    "opened",
+    "supported",
+]
+
+SWEEPS = 2
+"""Passes of coordinate descent between two looks at the face that they lead to."""
+SETTLED = 1e-24
+"""What a coordinate may still gain, as a share of what all have gained together."""
+DEPENDENT = 1e-12
+"""A coordinate of which less than this share is its own depends on the others of its face."""
+CURVED = 0.25
+"""The least share of a weight that counts as curvature."""
+SHARES = (0.25, 0.0625, 0.015625)
+"""Of a step that was too long."""
+OPENING = 5
+"""Steps before the first round, where weights depend on the losses."""
+ROUNDS = 200
+"""Rounds that one system has at the most."""
+_LARGEST = 0.4
+
+
+def largest_code(W: Array) -> float:
+    """The largest code: squares of what it reconstructs can still be summed."""
+    limit: float = float(np.finfo(W.dtype).max) ** _LARGEST
+    return limit / max(1.0, float(np.abs(W).max()))
+
+
+def supported(W: Array, basis_floor: float) -> Array:
+    """The basis with zeros for components that are nothing but floor: they would ask for endless codes."""
+    dead = np.sqrt(np.sum(np.square(W, dtype=np.float64), axis=0)) <= 1e10 * basis_floor
+    return np.where(dead, W.dtype.type(0), W) if dead.any() else W
+
+
+def nonnegative(G: Float64, b: Float64, h: Float64, most: float) -> Float64:
+    """``min h'Gh - 2 b'h`` over ``0 <= h <= most``, from `h` (K): the best of its face, then coordinate descent.
+
+    Every part of it only descends. It ends where no coordinate has more to gain than rounding.
+    """
+    h = np.where(np.diag(G) > 0, h, 0.0)
+    for _ in range(ROUNDS):
+        _fit_face(G, b, h, most)
+        if _settled(G, b, h, most):
+            break
+        for _ in range(SWEEPS):
+            _sweep(G, b, h, most)
+    return h
+
+
+def _sweep(G: Float64, b: Float64, h: Float64, most: float) -> None:
+    """One coordinate after the other at its best value, the others fixed."""
+    g = b - G @ h
+    for k in np.flatnonzero(np.diag(G) > 0):
+        best = min(max(h[k] + g[k] / G[k, k], 0.0), most)
+        g -= (best - h[k]) * G[k]
+        h[k] = best
+
+
+def _fit_face(G: Float64, b: Float64, h: Float64, most: float) -> None:
+    """Go to the best point of the face that `h` lies in, or as far as its border, and on along that."""
+    for _ in range(h.size):
+        free = np.flatnonzero((h > 0) & (h < most))
+        step = _newton(G[np.ix_(free, free)], (b - G @ h)[free])
+        if step is None:
+            return
+        ends = np.where(step < 0, 0.0, most)
+        shares = np.divide(ends - h[free], step, out=np.full(free.size, np.inf), where=step != 0)
+        first = int(np.argmin(shares))
+        h[free] = np.clip(h[free] + min(1.0, shares[first]) * step, 0.0, most)
+        if shares[first] >= 1:
+            return
+        h[free[first]] = ends[first]
+
+
+def _newton(G: Float64, g: Float64) -> Float64 | None:
+    """``G^-1 g``, or None where there is nothing to solve or coordinates depend on each other."""
+    try:
+        L = np.linalg.cholesky(G)
+    except np.linalg.LinAlgError:
+        return None
+    if g.size == 0 or np.any(np.diag(L) ** 2 <= DEPENDENT * np.diag(G)):
+        return None
+    step: Float64 = np.linalg.solve(L.T, np.linalg.solve(L, g))
+    return step
+
+
+def _settled(G: Float64, b: Float64, h: Float64, most: float) -> bool:
+    """Whether no coordinate has more to gain than rounding."""
+    g, curves = b - G @ h, np.diag(G)
+    stuck = ((h <= 0) & (g <= 0)) | ((h >= most) & (g >= 0)) | (curves <= 0)
+    return bool(np.all(stuck | (g * g <= SETTLED * (b @ h) * curves)))
+
+
+class _Systems:
+    """The systems of the points of a block, in double precision."""
+
+    def __init__(self, kernel: Kernel, W: Array) -> None:
+        self.W = W.astype(np.float64)
+        linear, ridge = kernel.rule.on_codes  # type: ignore[attr-defined]
+        self.linear, self.ridge = linear / 2, ridge / 2 * np.eye(W.shape[1])
+        self.most = largest_code(W)
+
+    def solve(self, c: Array, pulled: Array, h: Float64) -> Float64:
+        """The least of ``z'Gz - 2 (W'pulled)'z`` and the penalty for steps ``z`` from `h`, as the codes it leads to."""
+        G = (self.W * c[:, None]).T @ self.W
+        b = self.W.T @ pulled + G @ h - self.linear
+        return nonnegative(G + self.ridge, b, h, self.most)
+
+
+def encode(kernel: Kernel, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
+    """Codes (K x b) for a fixed basis; where weights depend on losses, from `H`."""
+    W, block, weighting = supported(basis[0], kernel.rule.basis_floor), block._replace(s=None), kernel.problem.weighting
+    systems = _Systems(kernel, W)
+    if weighting.adaptive:
+        return _descend(kernel, systems, block, opened(kernel, block, H, W), W, max_iter, tol)
+    A, X, nothing = kernel.weigh(block, H, (W,), weighting), block.X, np.zeros(W.shape[1])
+    found = [systems.solve(A[:, j], A[:, j] * X[:, j], nothing) for j in range(X.shape[1])]
+    return np.asfortranarray(np.stack(found, axis=1), dtype=H.dtype)
+
+
+def opened(kernel: Kernel, block: Block, H: Array, W: Array) -> Array:
+    """The codes after some steps of the rule's opening, and 0 for components that are not `supported`."""
+    rule: Any = kernel.rule
+    codes = replace(kernel, rule=rule.opening).encode(block, H, (W,), OPENING, 0.0)
+    there = np.any(W != 0, axis=0, keepdims=True).T
+    return np.asfortranarray(np.where(there, codes, 0), dtype=H.dtype)
+
+
+def _descend(kernel: Kernel, systems: _Systems, block: Block, H: Array, W: Array, max_iter: int, tol: float) -> Array:
+    """Rounds from the codes `H`, each point until its ``E`` falls by at most `tol` of itself."""
+    A, E = _look(kernel, block, H, W)
+    going, curved = np.ones(E.size, dtype=bool), np.ones(E.size, dtype=bool)
+    for _ in range(max_iter):
+        Y = product(W, H)
+        decline = kernel.problem.weighting.decline(kernel.problem.loss.divergence(block.X, Y))
+        left = 2 * np.maximum(0.5 - decline, CURVED / 2)
+        C, pulled, aim = A * np.where(curved, left, 1), A * (block.X - Y), H.copy()
+        for j in np.flatnonzero(going):
+            aim[:, j] = systems.solve(C[:, j], pulled[:, j], H[:, j].astype(np.float64))
+        before, lower = E.copy(), _go(kernel, block, W, (H, A, E), aim, going)
+        going &= np.where(lower, before - E > tol * before, curved)
+        curved = lower | ~curved
+        if not going.any():
+            break
+    return H
+
+
+def _look(kernel: Kernel, block: Block, H: Array, W: Array) -> tuple[Array, Float64]:
+    """Weights and ``E`` at these codes."""
+    seen = kernel.see(block, H, (W,), kernel.problem.weighting)
+    return np.array(seen.terms.A), np.array(seen.E)
+
+
+def _go(kernel: Kernel, block: Block, W: Array, at: tuple[Any, ...], aim: Array, going: Array) -> Array:
+    """Move codes, weights and ``E`` towards `aim`, in place, where `going`; which points have found a lower ``E``."""
+    H, A, E = at
+    left, start = going.copy(), H.copy()
+    for share in (1.0, *SHARES):
+        trial = np.where(left, start + H.dtype.type(share) * (aim - start), H)
+        weights, value = _look(kernel, block, np.asfortranarray(trial), W)
+        lower = left & (value <= E)
+        H[:, lower], A[:, lower], E[lower] = trial[:, lower], weights[:, lower], value[lower]
+        left &= ~lower
+        if not left.any():
+            break
+    return going & ~left

@@ -1,0 +1,141 @@
+"""Codes for a fixed basis by least squares: they are the best, the compiled ones are the reference's, E never rises."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+from scipy.sparse import csc_array
+
+from ewnmf import losses, models, weightings
+from ewnmf.kernels.compiled.fused import FusedKernel
+from ewnmf.kernels.least_squares import nonnegative
+from ewnmf.kernels.reference import Kernel
+from ewnmf.kernels.select import kernel_for
+from ewnmf.kernels.stored import StoredKernel
+from ewnmf.models.base import Block
+from ewnmf.models.nmf import LeastSquares
+from ewnmf.problem import Problem
+from ewnmf.storage.dense import Dense
+from ewnmf.storage.sparse import Sparse
+
+WEIGHTINGS = [
+    weightings.Uniform(),
+    weightings.Fixed(),
+    *(weightings.Entropy(g) for g in (0.0, 1e-2, 0.1, 10.0, np.inf)),
+]
+KINDS = [(weighting, single, prior) for weighting in WEIGHTINGS for single in (False, True) for prior in (False, True)]
+KINDS += [(weighting, False, False) for weighting in (weightings.Cauchy(0.1), weightings.Huber(0.1), weightings.L1())]
+"""Weighting, whether in single precision, and whether with prior weights: each kind of weights is compiled anew."""
+
+
+class Made:
+    """A block, a basis, and the kernels of a problem for its codes."""
+
+    def __init__(self, kind: tuple[Any, bool, bool], n: int, m: int, K: int, seed: int, model: models.NMF) -> None:
+        weighting, self.single, prior = kind
+        rng, dtype = np.random.default_rng(seed), np.float32 if self.single else np.float64
+        X = rng.random((m, K)) @ rng.random((K, n)) + 0.1 * rng.random((m, n))
+        X[rng.random((m, n)) < 0.1] = 0
+        X[rng.random((m, n)) < 0.05] = 4
+        P = np.where(rng.random((m, n)) < 0.2, 0, rng.random((m, n)) + 0.1)
+        P[rng.integers(m)] = 0.5
+        self.P = np.asfortranarray(P, dtype) if prior else None
+        self.block = Block(np.asfortranarray(X, dtype), self.P)
+        self.W = np.asfortranarray(rng.random((m, K)) * (rng.random((m, K)) < 0.7) + 0.05, dtype)
+        data = Dense(self.block.X, self.P)
+        self.problem = Problem(losses.Euclidean(), model, weighting).sized(data.scale, dtype)
+        rule = self.problem.rule(data.facts(self.problem)).encoder()
+        assert isinstance(rule, LeastSquares)
+        self.kernel = kernel_for(self.problem, rule, data.tiny)
+        self.reference = Kernel(self.problem, rule, data.tiny)
+
+    def codes(self, kernel: Kernel, max_iter: int = 100, tol: float = 0.0) -> np.ndarray:
+        start = np.ones((self.W.shape[1], self.block.X.shape[1]), self.W.dtype, order="F")
+        return kernel.encode(self.block, start, (self.W,), max_iter, tol)
+
+    def excess(self, H: np.ndarray) -> np.ndarray:
+        return self.reference.see(self.block, np.asfortranarray(H), (self.W,), self.problem.weighting).E
+
+
+kinds = {
+    "kind": st.sampled_from(KINDS),
+    "n": st.sampled_from([8, 16, 40]),
+    "m": st.integers(1, 70),
+    "K": st.integers(1, 9),
+    "seed": st.integers(0, 2**20),
+    "model": st.sampled_from([models.NMF(), models.NMF(0.01, 0.0, 0.5)]),
+}
+
+
+@given(**kinds)
+def test_compiled_codes_are_those_of_the_reference(**drawn: Any) -> None:
+    pytest.importorskip("numba")
+    made = Made(**drawn)
+    if not isinstance(made.kernel, FusedKernel):
+        pytest.skip("compilation is switched off")
+    mine, theirs = (made.excess(made.codes(kernel)) for kernel in (made.kernel, made.reference))
+    assert mine.dtype == theirs.dtype
+    size = made.excess(np.zeros((made.W.shape[1], made.block.X.shape[1]), made.W.dtype))
+    tolerance = 1e-4 if made.single else 1e-7
+    np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=tolerance * max(size.max(), 1e-3))
+
+
+@given(**kinds)
+def test_every_round_lowers_the_objective(**drawn: Any) -> None:
+    made = Made(**drawn)
+    before = made.excess(made.codes(made.kernel, 1, 0.0))
+    for rounds in (2, 3, 5, 9):
+        after = made.excess(made.codes(made.kernel, rounds, 0.0))
+        assert np.all(after <= before + (1e-5 if made.single else 1e-11) * (np.abs(before) + 1e-3))
+        before = after
+
+
+@given(K=st.integers(1, 12), m=st.integers(1, 30), seed=st.integers(0, 10**6), repeated=st.booleans())
+def test_nonnegative_least_squares_are_solved(K: int, m: int, seed: int, repeated: bool) -> None:
+    rng = np.random.default_rng(seed)
+    W, x = rng.normal(size=(m, K)), rng.normal(size=m)
+    if repeated and K > 1:
+        W[:, -1] = W[:, 0]
+    h = nonnegative(W.T @ W, W.T @ x, np.zeros(K), 1e100)
+    assert h.min() >= 0
+    assert np.linalg.norm(x - W @ h) <= nnls(W, x)[1] * (1 + 1e-6) + 1e-7
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("model", [models.NMF(), models.NMF(0.01, 0.0, 0.5)])
+def test_sparse_points_have_the_codes_of_dense_ones(model: models.NMF, dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = np.asfortranarray(rng.random((50, 40)) * (rng.random((50, 40)) < 0.1), dtype)
+    W = np.asfortranarray(rng.random((50, 5)), dtype)
+    problem = Problem(losses.Euclidean(), model, weightings.Uniform())
+    found = []
+    for data in (Dense(X), Sparse(csc_array(X))):
+        rule = problem.rule(data.facts(problem)).encoder()
+        held = data.thin(problem, rule)
+        kernel = kernel_for(problem, rule, data.tiny)
+        found.append(kernel.encode(held.block(slice(0, 40)), np.zeros((5, 40), dtype, order="F"), (W,), 300, 0.0))
+        if isinstance(data, Sparse):
+            assert isinstance(kernel, StoredKernel)
+            slow = StoredKernel(problem, rule, data.tiny)
+            found.append(slow.encode(held.block(slice(0, 40)), found[0], (W,), 300, 0.0))
+    for other in found[1:]:
+        np.testing.assert_allclose(
+            other, found[0], rtol=1e-4 if dtype == np.float32 else 1e-9, atol=1e-6 * (dtype == np.float32)
+        )
+
+
+def test_components_of_nothing_get_no_codes() -> None:
+    rng = np.random.default_rng(0)
+    X, W = np.asfortranarray(rng.random((20, 16))), np.asfortranarray(rng.random((20, 3)))
+    W[:, 1] = 1e-60
+    problem, data = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(0.1)), Dense(X)
+    rule = problem.rule(data.facts(problem)).encoder()
+    for kernel in (Kernel(problem, rule, data.tiny), kernel_for(problem, rule, data.tiny)):
+        H = kernel.encode(Block(X), np.ones((3, 16), order="F"), (W,), 50, 0.0)
+        assert np.all(H[1] == 0)
+        assert np.all(H[0] + H[2] > 0)
