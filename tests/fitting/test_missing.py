@@ -256,3 +256,14 @@ def test_components_with_next_to_nothing_where_there_is_data(dtype: str, least: 
     codes = model.transform(X, mask=np.array([[False, True]] * 3))
     assert np.isfinite(codes).all()
     assert np.isfinite(codes**2).all()
+
+
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
+def test_hard_codes_of_points_that_every_component_fits_are_those_of_the_first(loss: str) -> None:
+    """One observed entry is fitted exactly by all: rounding must not choose."""
+    rng = np.random.default_rng(0)
+    model = ewnmf.ONMF(4, loss=loss, weighting="none", max_iter=5, tol=0, random_state=0).fit(rng.random((30, 6)) + 0.1)
+    X = np.where(rng.random((40, 1)) * 6 // 1 == np.arange(6), rng.random((40, 6)) + 0.1, np.nan)
+    codes = model.transform(X)
+    assert (codes[:, 0] > 0).all()
+    assert (codes[:, 1:] == 0).all()

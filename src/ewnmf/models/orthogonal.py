@@ -131,16 +131,17 @@ _ROUNDING = 64 * np.finfo(np.float64).eps
 def _choose(fit: Any, axis: int, before: Array) -> Array:
     """Keep only the component of least cost along `axis`: exactly orthogonal rows or columns.
 
-    Among equals it is the component that was alone `before`: between those rounding would choose, and ``E`` could rise.
+    Among equals it is the component that was alone `before`, else the first: between those rounding would choose, and
+    ``E`` could rise.
     """
     cost = np.where(fit.defined, fit.cost, np.inf)
     best, last = (np.expand_dims(at, axis) for at in (np.argmin(cost, axis=axis), np.argmax(before, axis=axis)))
     size = np.broadcast_to(fit.size, cost.shape)
-    least, kept = (np.take_along_axis(cost, at, axis) for at in (best, last))
-    allowed = _ROUNDING * np.maximum(*(np.take_along_axis(size, at, axis) for at in (best, last)))
+    allowed = _ROUNDING * np.maximum(size, np.take_along_axis(size, best, axis))
+    equal = fit.defined & (cost <= np.take_along_axis(cost, best, axis) + allowed)
     alone = np.count_nonzero(before, axis=axis, keepdims=True) == 1
-    best = np.where(alone & (kept <= least + allowed), last, best)
-    return _only(fit.h, best, axis)
+    first = np.expand_dims(np.argmax(equal, axis=axis), axis)
+    return _only(fit.h, np.where(alone & np.take_along_axis(equal, last, axis), last, first), axis)
 
 
 def _norms(F: Array, axis: int) -> Array:
