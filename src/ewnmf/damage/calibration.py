@@ -14,7 +14,7 @@ from ewnmf.choosing.holdout import sampled_rows
 from ewnmf.fitting.points import Points
 from ewnmf.storage.matrix import dense
 
-__all__ = ["FEWEST", "Calibration", "calibrate", "residuals_of", "trust_of"]
+__all__ = ["FEWEST", "Calibration", "calibrate", "residuals_of"]
 
 FEWEST = 20
 """With fewer points than this a calibration promises nothing."""
@@ -65,19 +65,28 @@ class Calibration:
 
     def trust(self, residuals: Array) -> Array:
         """``2^-(z/c)^2`` (n x m), in [0, 1]: 1 at ``z = 0``, one half at ``c``, the limit of 1 % of false alarms."""
-        return trust_of(self.scores(residuals), self)
+        return self.trust_at(self.scores(residuals))
+
+    def trust_at(self, scores: Array) -> Array:
+        """The same of scores."""
+        with np.errstate(over="ignore"):
+            trust: Array = np.exp2(-np.square(scores / self.threshold(HALF)))
+        return trust
 
     def threshold(self, false_alarms: float) -> float:
         """The score that a share `false_alarms` of undamaged entries exceeds."""
         median = ndtri(0.75)
         return float(median * (-ndtri(false_alarms / 2) / median) ** self.tail)
 
-
-def trust_of(scores: Array, calibration: Calibration) -> Array:
-    """`Calibration.trust` of scores that are known."""
-    with np.errstate(over="ignore"):
-        trust: Array = np.exp2(-np.square(scores / calibration.threshold(HALF)))
-    return trust
+    def check(self, m: int) -> None:
+        """Refuse one by which `m` attributes could not be judged, as a damaged file may hold it."""
+        spread: Any = self.spread
+        tail: Any = self.tail
+        table = isinstance(spread, np.ndarray) and spread.dtype == np.float64 and spread.shape == (m,)
+        if not table or not (spread > 0).all():
+            raise ValueError(f"its calibration is not by {m} numbers above 0")
+        if not (isinstance(tail, float) and 0 < tail < np.inf) or type(self.n_points) is not int:
+            raise ValueError("its calibration has no tail, or no number of points")
 
 
 def calibrate(residuals: Array, seen: Array | None = None) -> Calibration:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.damage.calibration import Calibration, trust_of
+from ewnmf.damage.calibration import Calibration
 
 __all__ = ["Reconstruct", "Verdict", "examine"]
 
@@ -45,7 +45,7 @@ class Verdict(NamedTuple):
     @property
     def trust(self) -> Array:
         """In [0, 1], NaN where missing."""
-        return trust_of(self.scores, self.calibration)
+        return self.calibration.trust_at(self.scores)
 
     def suspects(self, false_alarms: float) -> Array:
         """Where the score is above the limit; never where a value is missing."""

@@ -71,23 +71,8 @@ def _check_shapes(estimator: Any) -> None:
         bounds = getattr(estimator, "_bounds", None)
         if bounds is not None and getattr(bounds, "shape", None) != (2, shape[1]):
             raise ValueError(f"its bounds are no table of 2 x {shape[1]} numbers")
-        _check_calibration(getattr(estimator, "calibration_", None), shape[1])
-
-
-def _check_calibration(calibration: Any, m: int) -> None:
-    """Refuse one by which nothing could be judged; models of before have none."""
-    if calibration is None:
-        return
-    spread, tail = calibration.spread, calibration.tail
-    if (
-        not isinstance(spread, np.ndarray)
-        or spread.dtype != np.float64
-        or spread.shape != (m,)
-        or not (spread > 0).all()
-    ):
-        raise ValueError(f"its calibration is not by {m} numbers above 0")
-    if not (isinstance(tail, float) and 0 < tail < np.inf) or type(calibration.n_points) is not int:
-        raise ValueError("its calibration has no tail, or no number of points")
+        if hasattr(estimator, "calibration_"):  # models of before have none
+            estimator.calibration_.check(shape[1])
 
 
 def _check_finite(attributes: Mapping[str, Any]) -> None:
