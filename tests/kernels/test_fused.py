@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, models, weightings
-from ewnmf.kernels.compiled import fused
+from ewnmf.kernels.compiled import scratch
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
@@ -260,7 +260,7 @@ def test_what_lay_in_buffers_is_never_read(model: models.Model, weighting: str, 
 @contextmanager
 def poisoned_buffers() -> Iterator[None]:
     """Whatever is taken from the scratch of a thread comes full of signalling NaNs, with more of them around it."""
-    take = fused._Scratch.take
+    take = scratch.Scratch.take
 
     def poisoned(self: Any, name: str, shape: tuple[int, int], dtype: Any) -> Any:
         whole = take(self, name, (shape[0] + 2, shape[1]), dtype)
@@ -268,7 +268,7 @@ def poisoned_buffers() -> Iterator[None]:
         whole.view(np.uint64 if double else np.uint32)[...] = 0x7FF4000000000000 if double else 0x7FA00000
         return whole[1:-1]
 
-    with patch.object(fused._Scratch, "take", poisoned):
+    with patch.object(scratch.Scratch, "take", poisoned):
         yield
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ewnmf._types import Array, Float64
+from ewnmf.kernels.compiled import loaded
 from ewnmf.kernels.compiled.records import (
     Before,
     Bounds,
@@ -19,10 +19,10 @@ from ewnmf.kernels.compiled.records import (
     Left,
     PenalisedBounds,
     Room,
-    Slots,
     Systems,
     Work,
 )
+from ewnmf.kernels.compiled.scratch import Scratch
 from ewnmf.kernels.least_squares import largest_code, opened, supported
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.kernels.stored import NEARLY_FITTED, Look, StoredKernel
@@ -36,42 +36,6 @@ from ewnmf.weightings.entropy import Entropy
 __all__ = ["FusedKernel", "FusedStoredKernel"]
 
 
-class _Scratch(threading.local):
-    """Buffers of one thread, by name; what is written stays until the name is asked for again."""
-
-    def __init__(self) -> None:
-        self._buffers: dict[str, Array] = {}
-        self._room: tuple[Any, Room | None] = (None, None)
-
-    def __reduce__(self) -> tuple[type[_Scratch], tuple[()]]:
-        return _Scratch, ()  # a copy elsewhere has buffers of its own
-
-    def take(self, name: str, shape: tuple[int, int], dtype: Any) -> Array:
-        size = shape[0] * shape[1]
-        buffer = self._buffers.get(name)
-        if buffer is None or buffer.size < size or buffer.dtype != dtype:
-            buffer = self._buffers[name] = np.empty(size, dtype)
-        return buffer[:size].reshape(shape)
-
-    def room(self, K: int, m: int, dtype: Any) -> Room:
-        """The buffers of a sweep; those of the last one where it was alike."""
-        kind = K, m, dtype
-        known, room = self._room
-        if room is None or known != kind:
-            group, take = _sweeps().GROUP, self.take
-            room = Room(
-                A=take("group A", (group, m), dtype),
-                Y=take("group Y", (group, m), dtype),
-                NP=take("NP", (group, 2 * m), dtype),
-                O=take("O", (2 * group, K), dtype),
-                scaled=take("scaled", (group, K), dtype),
-                rows=take("rows", (2, m), dtype),
-                factors=take("factors", (1, group), dtype)[0],
-            )
-            self._room = kind, room
-        return room
-
-
 class _Latest:
     """The basis whose codes were asked for last, what its systems are made of, and ``W'W``."""
 
@@ -82,7 +46,7 @@ class _Latest:
 class FusedKernel(Kernel):
     """The reference's sweep, with ``Y``, weights and pulls in buffers that every block uses again."""
 
-    scratch: _Scratch = field(default_factory=_Scratch)
+    scratch: Scratch = field(default_factory=Scratch)
     known: dict[Any, Any] = field(default_factory=dict, repr=False)
     """What was found of a problem and a weighting, which every block asks for again."""
     latest: _Latest = field(default_factory=_Latest)
@@ -109,10 +73,10 @@ class FusedKernel(Kernel):
             A = self.scratch.take("A", X.shape, X.dtype)
             pulled = self.scratch.take("neg", X.shape, X.dtype) if self.rule.needs_pulls else A[:0]
             how = self._how(weighting, X.dtype)
-            _passes().weigh_rows(self._given(block, weighting), Y.T, how, A, pulled, J, E, loss)
+            loaded.passes().weigh_rows(self._given(block, weighting), Y.T, how, A, pulled, J, E, loss)
             return Seen(self._terms(A, Y, pulled), J, E, loss)
         A = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
-        _passes().measure_rows(X, Y.T, A, self._loss(X.dtype), E)
+        loaded.passes().measure_rows(X, Y.T, A, self._loss(X.dtype), E)
         return Seen(self.pulls(block, Y, A.T), E, E, _plain_loss(E, block, weighting))
 
     def pulls(self, block: Block, Y: Array, A: Array, before: Terms | None = None) -> Terms:
@@ -123,7 +87,7 @@ class FusedKernel(Kernel):
         loss = self._loss(X.dtype)
         keep = before is not None and hasattr(loss, "neg_of_data")
         pulled = weights[:0] if keep else self.scratch.take("neg", X.shape, X.dtype)
-        _passes().pull_rows(X, Y.T, weights, loss, pulled)
+        loaded.passes().pull_rows(X, Y.T, weights, loss, pulled)
         return self._terms(weights, Y, before.neg.T if keep and before is not None else pulled)
 
     def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
@@ -133,7 +97,7 @@ class FusedKernel(Kernel):
         if not self._compiles(weighting):
             return super().sweep_codes_first(block, H, basis, shared, weighting)
         left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
-        _sweeps().sweep_codes_first(given, how, self._work(H, basis), self._room(block, H), left)
+        loaded.sweeps().sweep_codes_first(given, how, self._work(H, basis), self._room(block, H), left)
         return _swept(left, block, weighting)
 
     def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:
@@ -150,7 +114,7 @@ class FusedKernel(Kernel):
         B = np.dot(X, W)
         near, losses = NEARLY_FITTED if X.dtype == np.float64 else 1.0, np.empty(X.shape[0])
         codes = np.ascontiguousarray(H.T)
-        _coordinates().measure_rows(X, losses, G, B, Wt, codes, near, losses)
+        loaded.coordinates().measure_rows(X, losses, G, B, Wt, codes, near, losses)
         new = moved_rows(G, B, self.rule.on_codes, self.rule.sweeps(len(H)), codes)  # type: ignore[attr-defined]
         loss = losses if block.s is None else losses * block.s
         E = float((loss + self.rule.penalty_codes(block, H)).sum())
@@ -191,7 +155,7 @@ class FusedKernel(Kernel):
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
         last = Before(given_before, self._how(before[1], H.dtype), _writable_rows(before[0][0]))
-        _sweeps().sweep_components_first(last, given, how, self._work(H, basis), self._room(block, H), left, room)
+        loaded.sweeps().sweep_components_first(last, given, how, self._work(H, basis), self._room(block, H), left, room)
         return _swept(left, block, weighting)
 
     @property
@@ -200,7 +164,7 @@ class FusedKernel(Kernel):
         rule: Any = self.rule
         if rule.solves_codes and self._has_form:
             return replace(self, rule=rule.opening).encodes_at_once if self.problem.weighting.adaptive else 1
-        return int(_sweeps().STEP) if self._compiles(self.problem.weighting) else super().encodes_at_once
+        return int(loaded.sweeps().STEP) if self._compiles(self.problem.weighting) else super().encodes_at_once
 
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
         """Codes for a fixed basis, wholly compiled for the multiplicative rule and least squares."""
@@ -211,7 +175,7 @@ class FusedKernel(Kernel):
             return super().encode(block, H, basis, max_iter, tol)
         work, how = self._work(H, basis), self._how(weighting, H.dtype)
         first, given = self._given(block, weighting.start()), self._given(block, weighting)
-        _sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), float(tol), max_iter)
+        loaded.sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), float(tol), max_iter)
         return work.codes.T
 
     def _once(self, name: Any, weighting: Weighting, find: Callable[[Weighting], Any]) -> Any:
@@ -227,11 +191,11 @@ class FusedKernel(Kernel):
         """Codes by least squares: solved, or where weights adapt, found in rounds."""
         weighting = self.problem.weighting
         systems, gram = self._systems(W, weighting.adaptive or block.P is not None)
-        room, X = self._slots(W.shape, H.dtype), block.X.T
+        room, X = self.scratch.slots(W.shape, H.dtype), block.X.T
         if weighting.adaptive:
             codes = np.ascontiguousarray(opened(self, block, H, systems.Wt.T).T)
             how, given = self._how(weighting, H.dtype), self._given(block, weighting)
-            _least_squares().descend(given, how, systems, room, tol, max_iter, codes)
+            loaded.least_squares().descend(given, how, systems, room, tol, max_iter, codes)
             return codes.T
         codes, scale, constant = np.empty(H.shape[::-1], H.dtype), 1.0, X[:0]
         if block.P is None:
@@ -240,7 +204,7 @@ class FusedKernel(Kernel):
             constant = self._rows(weighting.constant(block.X, block.P, None, block.silent))
         gram = scale * gram
         gram[np.diag_indices_from(gram)] += systems.ridge
-        _least_squares().solve(X, constant, gram, scale, systems, room, codes)
+        loaded.least_squares().solve(X, constant, gram, scale, systems, room, codes)
         return codes.T
 
     @property
@@ -256,7 +220,7 @@ class FusedKernel(Kernel):
             rows = np.ascontiguousarray(supported(W, self.rule.basis_floor))
             linear, ridge = self.rule.on_codes  # type: ignore[attr-defined]
             both = np.ascontiguousarray(rows.T), rows, self._pairs(rows, own)
-            systems = Systems(_gemm(W.dtype), *both, linear / 2, ridge / 2, largest_code(W))
+            systems = Systems(loaded.gemm(W.dtype), *both, linear / 2, ridge / 2, largest_code(W))
             double = rows.astype(np.float64, copy=False)
             held = self.latest.held = (W, systems, double.T @ double)
         return held[1], held[2]
@@ -267,22 +231,8 @@ class FusedKernel(Kernel):
         keep = own and shape[0] * shape[1] * rows.itemsize <= _PAIR_BYTES
         pairs = np.empty((shape[0] if keep else 0, shape[1]), rows.dtype)
         if pairs.size > 0:
-            _least_squares().pair_rows(rows, pairs)
+            loaded.least_squares().pair_rows(rows, pairs)
         return pairs
-
-    def _slots(self, shape: tuple[int, ...], dtype: Any) -> Slots:
-        (m, K), take, n, stretch = shape, self.scratch.take, _least_squares().SLOTS, _least_squares().STRETCH
-        pairs = K * (K + 1) // 2
-        return Slots(
-            Y=take("slots Y", (n, m), dtype),
-            C=take("slots C", (n, m), dtype),
-            R=take("slots R", (n, m), dtype),
-            Q=take("slots Q", (n, K), dtype),
-            V=take("slots V", (n, pairs), dtype),
-            pairs=take("pairs", (stretch, pairs), dtype),
-            rows=take("rows", (2, m), dtype),
-            losses=take("losses", (1, m), dtype)[0],
-        )
 
     def _compiles(self, weighting: Weighting) -> bool:
         """Whether whole sweeps are compiled: multiplicative steps, under weights that have a form."""
@@ -320,7 +270,7 @@ class FusedKernel(Kernel):
         return self.problem.loss.scalar(numbers(dtype, self.tiny))
 
     def _work(self, H: Array, basis: Basis) -> Work:
-        return Work(_gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
+        return Work(loaded.gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
 
     def _room(self, block: Block, H: Array) -> Room:
         return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
@@ -358,7 +308,7 @@ class FusedStoredKernel(StoredKernel):
     def solve_systems(self, G: Float64, B: Float64, most: float) -> Float64:
         """The codes (K x b) of points with one system and right sides ``B`` (K x b)."""
         codes = np.empty(B.shape[::-1])
-        _least_squares().solve_systems(G, np.ascontiguousarray(B.T), most, codes)
+        loaded.least_squares().solve_systems(G, np.ascontiguousarray(B.T), most, codes)
         return codes.T
 
     def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
@@ -368,7 +318,7 @@ class FusedStoredKernel(StoredKernel):
         neg = np.empty(X.data.size if self.rule.needs_pulls else 0, X.dtype)
         form = self.problem.loss.scalar(numbers(X.dtype, self.tiny, np.float64))
         stored, rows = (X.data, X.indices, X.indptr), self.prepared(Y.left).rows
-        _passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
+        loaded.passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
         return Look(neg, costs)
 
 
@@ -386,7 +336,7 @@ _NO_TERMS = Terms(np.empty(0), np.empty(0), np.empty(0))
 def moved_rows(G: Array, B: Array, penalty: Penalty, sweeps: int, factor: Array, first: int = 0) -> Array:
     """The rows of a factor (n x K) after some sweeps of coordinate descent."""
     new = np.empty_like(factor)
-    _coordinates().move_rows(
+    loaded.coordinates().move_rows(
         np.ascontiguousarray(G), B, penalty.linear / 2, penalty.ridge / 2, sweeps, first, factor, new
     )
     return new
@@ -419,38 +369,3 @@ def _plain_loss(E: Array, block: Block, weighting: Weighting) -> Array:
 def _no_weights(dtype: Any) -> Any:
     """A form that no sweep asks: all its weights are constant."""
     return Entropy(1.0).scalar(dtype)
-
-
-@cache
-def _sweeps() -> Any:
-    from ewnmf.kernels.compiled import sweeps
-
-    return sweeps
-
-
-@cache
-def _gemm(dtype: Any) -> int:
-    from ewnmf.kernels.compiled.blas import gemm_address
-
-    return gemm_address(dtype)
-
-
-@cache
-def _coordinates() -> Any:
-    from ewnmf.kernels.compiled import coordinates
-
-    return coordinates
-
-
-@cache
-def _least_squares() -> Any:
-    from ewnmf.kernels.compiled import least_squares
-
-    return least_squares
-
-
-@cache
-def _passes() -> Any:
-    from ewnmf.kernels.compiled import passes
-
-    return passes
