@@ -347,3 +347,16 @@ def test_without_numba_the_reference_serves_with_one_warning() -> None:
     X = np.random.default_rng(0).random((30, 8))
     mine = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=30).objective
     assert float.fromhex(objective) == pytest.approx(mine, rel=1e-12)
+
+
+@pytest.mark.parametrize("loss", [losses.KullbackLeibler(), losses.Alpha(1e-7), losses.Alpha(0.3)])
+def test_hidden_entries_may_be_reconstructed_beyond_all_numbers(loss: losses.Loss) -> None:
+    """Codes of a point that was observed where components have nothing, and large components where it was not."""
+    X, P = np.asfortranarray([[1.0], [1.0]], np.float32), np.asfortranarray([[1.0], [0.0]], np.float32)
+    W, H = np.array([[1e-32], [1e19]], np.float32), np.array([[1.6e32]], np.float32)
+    kernel, _ = _pair(Problem(loss, models.NMF(), weightings.Fixed()), Dense(X, P))
+    with np.errstate(all="raise", under="ignore"):
+        seen = kernel.see(Block(X, P), H, (W,), kernel.problem.weighting)
+    alone = kernel.see(Block(X[:1]), H, (W[:1],), weightings.Uniform())
+    np.testing.assert_allclose(seen.E, alone.E, rtol=1e-5)
+    assert np.isfinite(seen.terms.neg).all()

@@ -83,9 +83,12 @@ class Kernel:
     """``Y`` is kept above this where the loss divides by it."""
 
     def reconstruct(self, basis: Basis, H: Array) -> Array:
-        """``Y = W H`` (M x b)."""
-        Y = product(basis[0], H)
-        return Y if self.problem.loss.signed else np.maximum(Y, self.tiny, out=Y)
+        """``Y = W H`` (M x b), within the numbers of its type: where nothing was observed it may leave them."""
+        if self.problem.loss.signed:
+            return product(basis[0], H)
+        with np.errstate(over="ignore"):
+            Y = product(basis[0], H)
+        return np.clip(Y, self.tiny, np.finfo(Y.dtype).max, out=Y)
 
     def evaluate(self, block: Block, Y: Array, weighting: Weighting) -> Seen:
         """Weights, pulls and objective of a block, Eq. (10), (18), (22) to (25)."""
