@@ -86,5 +86,12 @@ def test_the_unit_does_not_matter():
     assert other.tail == pytest.approx(one.tail)
 
 
+def test_equal_ones_have_the_same_numbers():
+    one, same, other = calibrate(residuals(50)), calibrate(residuals(50)), calibrate(residuals(50, seed=1))
+    assert one == same
+    assert one != other
+    assert one != "calibration"
+
+
 def test_it_knows_its_points():
     assert calibrate(residuals(7)).n_points == 7 < FEWEST

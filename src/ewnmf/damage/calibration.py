@@ -78,6 +78,14 @@ class Calibration:
         median = ndtri(0.75)
         return float(median * (-ndtri(false_alarms / 2) / median) ** self.tail)
 
+    def __eq__(self, other: object) -> bool:
+        """Whether all numbers are the same."""
+        if not isinstance(other, Calibration):
+            return NotImplemented
+        return np.array_equal(self.spread, other.spread) and (self.tail, self.n_points) == (other.tail, other.n_points)
+
+    __hash__ = None  # type: ignore[assignment]
+
     def check(self, m: int) -> None:
         """Refuse one by which `m` attributes could not be judged, as a damaged file may hold it."""
         spread: Any = self.spread
