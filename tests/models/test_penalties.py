@@ -17,7 +17,7 @@ import ewnmf
 from ewnmf import losses, models, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kernel
-from ewnmf.kernels.select import kernel_for
+from ewnmf.kernels.select import _numba_works, kernel_for
 from ewnmf.models.base import Block
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
@@ -25,6 +25,7 @@ from tests.problems import ORDERS, WEIGHTINGS, Case, Instance, recipes, run
 
 few = settings(max_examples=settings().max_examples // 2)
 LOSSES: list[Any] = [losses.Euclidean(), losses.KullbackLeibler(), *(losses.Alpha(a) for a in (-1.0, -0.02, 0.0, 2.0))]
+COMPILED = (True, False) if _numba_works() else (False,)
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
 
 
@@ -242,7 +243,7 @@ def test_penalties_need_a_known_step(X: np.ndarray) -> None:
         models.NMF(0.1, 0.1, 2)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize(("dtype", "c"), [("f8", 2.0**-600), ("f8", 2.0**560), ("f4", 2.0**-70), ("f4", 2.0**66)])
 def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled: bool) -> None:
     """Penalties are multiplied by the mean weight: squares of either side of the step must not leave the range."""
@@ -260,7 +261,7 @@ def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled:
     np.testing.assert_array_equal(usual.components, other.components)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", COMPILED)
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_codes_that_only_a_ridge_acts_on_go_to_0(dtype: str, order: str, compiled: bool) -> None:
