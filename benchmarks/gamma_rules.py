@@ -71,7 +71,7 @@ class Fits(_Trials):
         """From the start that `factorize` draws for the seed."""
         problem, settings = Problem.of(weighting="entropy"), Settings("codes-first", max_iter=max_iter, n_jobs=1)
         start = draw_start(problem, X, K, Starts(), np.random.default_rng(seed))
-        job = Job.of(problem, Points(X), settings, np.empty((0, X.shape[1])), GammaRequest(rule="auto"))
+        job = Job.of(problem, Points(X), settings, np.empty((0, X.shape[1])), GammaRequest(rule="groups"))
         return cls(job, start, True)
 
     def at(self, gamma: float) -> Solution:
@@ -168,7 +168,7 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
         return float(np.mean([normalized_mutual_info_score(each, labels) for each in spectral]))
 
     judges: dict[str, _Judge] = {
-        "smooth groups (`auto`)": built,
+        "smooth groups (`groups`)": built,
         "smooth groups, few partitions": Rise(fits, partial(by_groups, smoothness, most=3), 1.03),
         "smooth groups, one scale": replace(built, graphs=built.graphs[:1]),
         "smooth groups, plain distance": replace(built, graphs=smooth),
@@ -181,7 +181,7 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
     if hidden is not None:
         judges["hidden entries, 90 %"] = Rise(hidden.trials, partial(prediction, hidden, 0.9), 1)
         judges["hidden entries, 80 %"] = Rise(hidden.trials, partial(prediction, hidden, 0.8), 1)
-        judges["hidden entries (`auto` for few points)"] = hidden
+        judges["hidden entries (`groups` for few points)"] = hidden
     return judges
 
 
@@ -197,7 +197,7 @@ def contest(X: Array, target: Array, seed: int, *, hide: bool = False, max_iter:
         found = {gamma: accuracy(fits.at(gamma)) for gamma in (math.inf, *(times * scale for times in RELATIVE))}
         rows = dict(zip(TRIED, found.values(), strict=True))
         for words, judge in rules(fits, scale, hide).items():
-            path, _ = _walk(judge, judge.trials.at(math.inf), scale, GammaRequest(rule="auto"))
+            path, _ = _walk(judge, judge.trials.at(math.inf), scale, GammaRequest(rule="groups"))
             rows[words] = found[path.gamma]
         return rows | {"self-tuned": accuracy(fits.self_tuned())}
 

@@ -54,10 +54,10 @@ def test_fits_are_those_of_the_library(fits: Fits, gamma: Any) -> None:
 
 
 def test_the_built_rule_decides_as_in_the_library(fits: Fits, scale: float) -> None:
-    expected = factorize(fits.job.points.X, 4, gamma="auto", **OPTIONS).gamma_path
+    expected = factorize(fits.job.points.X, 4, gamma="groups", **OPTIONS).gamma_path
     assert expected is not None
     assert expected.rule == "neighbourhoods"
-    judge = rules(fits, scale, hide=False)["smooth groups (`auto`)"]
+    judge = rules(fits, scale, hide=False)["smooth groups (`groups`)"]
     path, _ = _walk(judge, fits.at(math.inf), scale, REQUEST)
     assert path.chosen == expected.chosen > 0
     np.testing.assert_array_equal(path.scores, expected.scores)

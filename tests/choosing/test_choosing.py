@@ -155,7 +155,7 @@ class TestAuto:
         kept = X.size - 0.1 * np.count_nonzero(X)
         whole = int(kept)
         expected = (losses[:whole].sum() + (kept - whole) * losses[whole]) / kept
-        assert path.scores[0] == pytest.approx(-expected, rel=1e-9)
+        assert path.scores[0] == pytest.approx(-expected / path.scale, rel=1e-9)
 
     @pytest.mark.parametrize("weighted", [False, True])
     def test_sparse_and_dense_choose_alike(self, weighted: bool, X: np.ndarray) -> None:

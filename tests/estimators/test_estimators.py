@@ -245,7 +245,7 @@ def test_a_loss_of_ones_own(X: np.ndarray) -> None:
     model = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma=1.0, tol=0, max_iter=60, random_state=0).fit(X)
     assert (np.diff(model.loss_curve_) <= 0).all()
     assert pickle.loads(pickle.dumps(clone(model))).loss == ItakuraSaito()
-    tuned = ewnmf.EWNMF(3, loss=ItakuraSaito(), tol=0, max_iter=60, random_state=0).fit(X)
+    tuned = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma="groups", tol=0, max_iter=60, random_state=0).fit(X)
     assert tuned.gamma_ is not None
     assert 0 < tuned.gamma_ < np.inf
     np.testing.assert_allclose(model.weights(X).sum(axis=1), 1)

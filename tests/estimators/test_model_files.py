@@ -62,8 +62,25 @@ def loads_and_encodes(file: Path) -> None:
     model = ewnmf.load(file)
     expected = json.loads((file.parent / CODES).read_text(encoding="utf-8"))[name]
     points = NEW.astype(np.float32) if name == SINGLE else NEW
-    codes = model.transform(points, **weights(model, WEIGHTS[len(X) :]))
-    np.testing.assert_allclose(codes, expected, rtol=1e-4 if name == SINGLE else 1e-7, atol=1e-12)
+    given = weights(model, WEIGHTS[len(X) :])
+    codes = model.transform(points, **given)
+    if model._fitted_problem.loss.quadratic and not np.allclose(codes, expected, rtol=1e-4):
+        new, kept = (_excess(model, points, each, **given) for each in (codes, np.asarray(expected)))
+        assert (new <= (1 + 1e-5) * kept + 1e-9).all()  # codes of today's solver, which goes on where that one stopped
+    else:
+        np.testing.assert_allclose(codes, expected, rtol=1e-4 if name == SINGLE else 1e-7, atol=1e-12)
+
+
+def _excess(model: Any, points: Any, codes: Any, weights: Any = None) -> Any:
+    """What is minimised over the codes of every point, but for penalties."""
+    problem, P = model._fitted_problem, np.ones(points.shape) if weights is None else np.asarray(weights)
+    if model.feature_weight is not None:
+        P = P * model.feature_weight
+    strength, share = getattr(model, "alpha_W", 0.0), getattr(model, "l1_ratio", 0.0)
+    linear, ridge = strength * share, strength * (1 - share)
+    penalty = points.shape[1] * (linear * codes.sum(axis=1) + ridge / 2 * np.square(codes).sum(axis=1))
+    D = problem.loss.divergence(points.T.astype(float), (codes @ model.components_).T.astype(float))
+    return problem.weighting.evaluate(D, P.T).E + 2 * penalty
 
 
 @pytest.mark.parametrize("name", [*NAMES, SINGLE])

@@ -121,8 +121,8 @@ def test_kept_weights_are_those_made_anew(loss: str, gamma: float | str, monkeyp
 def test_tuned_gamma_follows_the_scale_and_then_lets_the_excess_fall(case: Case, data: Any) -> None:
     instance = Instance.of(case, data.draw(calm))
     seen: list[Any] = []
-    one = run(case, instance, gamma="auto", max_iter=30, callbacks=[seen.append])
-    other = run(case, instance.scaled(1e3, case.degree), gamma="auto", max_iter=30)
+    one = run(case, instance, gamma="self-tuned", max_iter=30, callbacks=[seen.append])
+    other = run(case, instance.scaled(1e3, case.degree), gamma="self-tuned", max_iter=30)
     assert one.gamma is not None
     assert other.gamma == pytest.approx(1e3**case.degree * one.gamma, rel=1e-8)
     assert [at.number for at in seen if at.settled] == list(range(16, 31))

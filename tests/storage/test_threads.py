@@ -66,7 +66,7 @@ def test_only_one_module_limits_threads() -> None:
 
 
 def test_overlapping_default_fits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A default fit that begins to score while another run is inside, and ends after it."""
+    """A fit that begins to score while another run is inside, and ends after it."""
     before, inside, go_on = _threads(), threading.Event(), threading.Event()
     partitions, seen = neighbours.partitions, list[int]()
 
@@ -77,7 +77,8 @@ def test_overlapping_default_fits(monkeypatch: pytest.MonkeyPatch) -> None:
         return partitions(*given)
 
     monkeypatch.setattr(choosing, "partitions", wait)
-    fit = threading.Thread(target=ewnmf.EWNMF(2, random_state=0, max_iter=20, tol=0).fit, args=(X,))
+    model = ewnmf.EWNMF(2, gamma="groups", random_state=0, max_iter=20, tol=0)
+    fit = threading.Thread(target=model.fit, args=(X,))
     with single_threaded_blas():
         fit.start()
         assert inside.wait(60)

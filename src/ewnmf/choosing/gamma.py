@@ -81,7 +81,8 @@ class GammaPath:
     scale : float
         The mean loss of an entry under plain NMF.
     rule : {"trimmed loss", "neighbourhoods", "hidden entries", "exact fit", "self-tuned"}
-        What decided. For ``gamma="auto"``, minus the mean loss of all entries but the worst. For ``"groups"``, scores
+        What decided. For ``gamma="auto"``, minus the mean loss of all entries but the worst, in
+        units of `scale`. For ``"groups"``, scores
         by neighbourhoods; with too few points or a single component, minus the loss of entries that were hidden; or,
         where nothing can be hidden either, the rule of ``gamma="self-tuned"``, whose gamma is then the only entry. For
         both, that plain NMF leaves no loss.
@@ -137,7 +138,7 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     elif request.times is not None:
         return job.at(request.times * scale).run(start)
     else:
-        judge = _Trimmed.of(trials) if request.rule == "auto" else _Neighbours.of(trials, scale) or _Hidden.of(trials)
+        judge = _judge(request.rule, trials, scale)
         if judge is None:
             solution = job.run(start, tune=True)
             found = solution.problem.weighting.strength
@@ -148,6 +149,13 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     if trials.whole and not trials.masked and not job.settings.callbacks:
         return best._replace(path=path)
     return job.at(path.gamma).run(start)._replace(path=path)
+
+
+def _judge(rule: str | None, trials: _Trials, scale: float) -> _Judge | None:
+    """What decides, for damage or for groups; None where nothing can."""
+    if rule == "auto":
+        return _Trimmed.of(trials, scale)
+    return _Neighbours.of(trials, scale) or _Hidden.of(trials)
 
 
 def _rounding(job: Job, n_components: int) -> float:
@@ -241,19 +249,23 @@ class _Trimmed:
 
     trials: _Trials
     rows: Array
+    scale: float
+    """The mean loss of plain NMF, the unit of the scores."""
     rule: ClassVar[str] = "trimmed loss"
 
     @classmethod
-    def of(cls, trials: _Trials) -> _Trimmed:
+    def of(cls, trials: _Trials, scale: float) -> _Trimmed:
         """By all points, or by some where there are many entries."""
         n, m = trials.job.points.X.shape
         if n * m <= JUDGED:
-            return cls(trials, np.arange(n))
-        return cls(trials, np.sort(_distinct(trials.job.points, max(NEEDED, JUDGED // m))[0]))
+            return cls(trials, np.arange(n), scale)
+        some, _ = _distinct(trials.job.points, max(NEEDED, JUDGED // m))
+        return cls(trials, np.sort(some), scale)
 
     def score(self, fit: Solution) -> float:
         """Minus the trimmed mean loss of the entries."""
-        return -trimmed_loss(self.trials.job.points, self.rows, fit.factors, self.trials.job.problem.loss)
+        job = self.trials.job
+        return -trimmed_loss(job.points, self.rows, fit.factors, job.problem.loss) / self.scale
 
     def clear(self, score: float, plain: float) -> bool:
         return score > LESS * plain
