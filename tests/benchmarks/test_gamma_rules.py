@@ -96,7 +96,7 @@ def test_neighbours_are_kept_where_unit_codes_are_near(fits: Fits) -> None:
 
 
 def test_a_prediction_is_the_trimmed_loss_of_hidden_entries(fits: Fits, scale: float) -> None:
-    judge: Any = rules(fits, scale, hide=True)["hidden entries (`auto` for few points)"]
+    judge: Any = rules(fits, scale, hide=True)["hidden entries (`groups` for few points)"]
     fit, hidden = judge.trials.at(scale), judge.trials.job.points.P == 0
     assert 0.05 < hidden.mean() < 0.15
     losses = np.sort((fits.job.points.X - fit.factors.H.T @ fit.factors.W.T)[hidden] ** 2)

@@ -44,9 +44,10 @@ class Coordinates(Rule):
         super().__init__(loss, facts)
         self.on_codes, self.on_basis = on_codes, on_basis
 
-    def sweeps(self, n_components: int) -> int:
+    def sweeps(self, n_components: int, *, basis: bool = False) -> int:
         """Rounds over all coordinates of a factor for one product with the data: more where that is dear."""
-        return int(np.clip(self.facts.n_attributes // (8 * n_components), 1, 8))
+        length = self.facts.n_points if basis else self.facts.n_attributes
+        return int(np.clip(length // (32 * n_components), 1, 4))
 
     def shared(self, basis: Basis, stats: Stats) -> Float64:
         """``W'W`` (K x K)."""
@@ -67,7 +68,7 @@ class Coordinates(Rule):
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Components, one after the other, but for those that stay."""
         W, (num, gram) = basis[0], stats
-        sweeps = self.sweeps(W.shape[1])
+        sweeps = self.sweeps(W.shape[1], basis=True)
         moved = descend(W.T, gram, num.T, self.on_basis, sweeps=sweeps, first=self.facts.fixed)
         return (np.asfortranarray(moved.T, dtype=W.dtype),)
 

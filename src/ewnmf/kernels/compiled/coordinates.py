@@ -27,28 +27,18 @@ def _sweep(G, ridge, first, h, g):
                 g[k] -= step * ridge
 
 
-@njit(**ROW)
-def _residual(G, b, h, g):
-    """``g = b - G h``."""
-    for l in range(h.size):
-        g[l] = b[l]
-    for k in range(h.size):
-        if h[k] != 0:
-            for l in range(h.size):
-                g[l] -= h[k] * G[k, l]
-
-
 @entry(**ENTRY)
-def move_rows(G, B, linear, ridge, sweeps, first, factor, new):
-    """The rows of `factor` (n x K) after sweeps on ``f'Gf - 2 b'f``, ``b`` a row of ``B``, with half the penalty."""
+def move_rows(G, slopes, linear, ridge, sweeps, first, factor, new):
+    """The rows ``f`` of `factor` (n x K) after sweeps on ``f'Gf - 2 b'f``, with half the penalty.
+
+    `slopes` are ``b - G f``, which is half the slope downwards.
+    """
     K = G.shape[0]
-    h, g, b = np.empty(K), np.empty(K), np.empty(K)
-    for j in range(B.shape[0]):
+    h, g = np.empty(K), np.empty(K)
+    for j in range(slopes.shape[0]):
         copy_row(factor[j], h)
-        copy_row(B[j], b)
-        _residual(G, b, h, g)
         for k in range(K):
-            g[k] -= linear + ridge * h[k]
+            g[k] = slopes[j, k] - linear - ridge * h[k]
         for _ in range(sweeps):
             _sweep(G, ridge, first, h, g)
         copy_row(h, new[j])
@@ -66,18 +56,12 @@ def _whole(x, h, Wt, y):
 
 
 @entry(**ENTRY)
-def measure_rows(X, squares, G, B, Wt, codes, near, E):
-    """The loss of every point, ``x'x - h'(b + (b - G h))``; entry by entry where that would have lost its digits.
-
-    Without ``X`` (n x m) `squares` are ``x'x``, and a point that lost its digits gets the loss -1.
-    """
-    K = G.shape[0]
-    h, g, b, y = np.empty(K), np.empty(K), np.empty(K), np.empty(Wt.shape[1])
+def measure_rows(X, B, slopes, Wt, codes, near, E):
+    """The loss of every point, ``x'x - h'(b + (b - G h))``; entry by entry where that would have lost its digits."""
+    h, y = np.empty(codes.shape[1]), np.empty(Wt.shape[1])
     for j in range(B.shape[0]):
         copy_row(codes[j], h)
-        copy_row(B[j], b)
-        _residual(G, b, h, g)
-        size = dot(X[j], X[j]) if X.size > 0 else squares[j]
-        E[j] = size - dot(h, b) - dot(h, g)
+        size = dot(X[j], X[j])
+        E[j] = size - dot(h, B[j]) - dot(h, slopes[j])
         if E[j] <= near * size:
-            E[j] = _whole(X[j], h, Wt, y) if X.size > 0 else -1.0
+            E[j] = _whole(X[j], h, Wt, y)

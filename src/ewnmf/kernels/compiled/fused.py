@@ -110,12 +110,13 @@ class FusedKernel(Kernel):
 
     def _sweep_coordinates(self, block: Block, H: Array, W: Array, G: Array) -> Swept:
         """Coordinate descent: products with the data by BLAS, the rest compiled."""
-        X, Wt = block.X.T, np.ascontiguousarray(W.T)
-        B = np.dot(X, W)
+        X, Wt, codes = block.X.T, np.ascontiguousarray(W.T), np.ascontiguousarray(H.T)
+        rule: Any = self.rule
+        B = np.dot(X, W).astype(np.float64, copy=False)
+        slopes = B - codes.astype(np.float64, copy=False) @ G
         near, losses = NEARLY_FITTED if X.dtype == np.float64 else 1.0, np.empty(X.shape[0])
-        codes = np.ascontiguousarray(H.T)
-        loaded.coordinates().measure_rows(X, losses, G, B, Wt, codes, near, losses)
-        new = moved_rows(G, B, self.rule.on_codes, self.rule.sweeps(len(H)), codes)  # type: ignore[attr-defined]
+        loaded.coordinates().measure_rows(X, B, slopes, Wt, codes, near, losses)
+        new = _moved_rows(G, slopes, rule.on_codes, rule.sweeps(len(H)), codes)
         loss = losses if block.s is None else losses * block.s
         E = float((loss + self.rule.penalty_codes(block, H)).sum())
         return Swept(new.T, self.rule.stats(block, new.T, (W,), _NO_TERMS), Measure(E, E, float(loss.sum())))
@@ -127,7 +128,8 @@ class FusedKernel(Kernel):
         rule: Any = self.rule
         num, G = (part.astype(np.float64, copy=False) for part in stats)
         W = np.ascontiguousarray(basis[0])
-        new = moved_rows(G, np.ascontiguousarray(num), rule.on_basis, rule.sweeps(len(G)), W, rule.facts.fixed)
+        slopes = num - W.astype(np.float64, copy=False) @ G
+        new = _moved_rows(G, slopes, rule.on_basis, rule.sweeps(len(G), basis=True), W, rule.facts.fixed)
         return (np.asfortranarray(new),)
 
     @property
@@ -333,12 +335,11 @@ _PAIR_BYTES = 1 << 26
 _NO_TERMS = Terms(np.empty(0), np.empty(0), np.empty(0))
 
 
-def moved_rows(G: Array, B: Array, penalty: Penalty, sweeps: int, factor: Array, first: int = 0) -> Array:
+def _moved_rows(G: Array, slopes: Array, penalty: Penalty, sweeps: int, factor: Array, first: int = 0) -> Array:
     """The rows of a factor (n x K) after some sweeps of coordinate descent."""
-    new = np.empty_like(factor)
-    loaded.coordinates().move_rows(
-        np.ascontiguousarray(G), B, penalty.linear / 2, penalty.ridge / 2, sweeps, first, factor, new
-    )
+    new, G = np.empty_like(factor), np.ascontiguousarray(G)
+    slopes = np.ascontiguousarray(slopes)
+    loaded.coordinates().move_rows(G, slopes, penalty.linear / 2, penalty.ridge / 2, sweeps, first, factor, new)
     return new
 
 
