@@ -12,7 +12,7 @@ import click
 from ewnmf import estimators
 from ewnmf.estimators.parameters import CUSTOM, Parameter, described
 
-__all__ = ["MODELS", "build_estimator", "estimator_options"]
+__all__ = ["MODELS", "build_estimator", "components_option", "estimator_options"]
 
 MODELS: dict[str, Any] = {
     "ewnmf": estimators.EWNMF,
@@ -99,6 +99,16 @@ def _default(parameter: Parameter) -> str:
     return f"  [default: {_plain(parameter.shown_default)}]"
 
 
+components_option = click.option(
+    "-k",
+    "--n-components",
+    type=CountOr("cv"),
+    metavar="INTEGER|cv",
+    required=True,
+    help="Number of components; cv chooses it by entries that are held out.",
+)
+
+
 def estimator_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add ``--model``, ``-k`` and an option for every parameter; they arrive under the parameters' names."""
     named = click.option(
@@ -108,17 +118,9 @@ def estimator_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="What is asked of the factors. ewnmf learns a weight for every entry; the others weight by --weighting.",
     )
-    sized = click.option(
-        "-k",
-        "--n-components",
-        type=CountOr("cv"),
-        metavar="INTEGER|cv",
-        required=True,
-        help="Number of components; cv chooses it by entries that are held out.",
-    )
     parameters = getattr(command, "__click_params__", [])
     command.__click_params__ = [*parameters, *reversed(_options().values())]  # type: ignore[attr-defined]
-    return sized(named(command))
+    return components_option(named(command))
 
 
 def build_estimator(model: str, given: dict[str, Any]) -> Any:

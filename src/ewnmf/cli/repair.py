@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ewnmf._types import Array
-from ewnmf.cli.estimator_options import CountOr, NumberOr
+from ewnmf.cli.estimator_options import NumberOr, components_option
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
 from ewnmf.cli.patches import Patches
 from ewnmf.cli.report import Report, described, plain
@@ -81,14 +81,7 @@ Examples:
 @click.argument("file", type=click.Path(allow_dash=True))
 @click.option("-o", "--output", required=True, type=click.Path(), help="File (or folder of images) for the result.")
 @click.option("--suspects", type=click.Path(), metavar="FILE", help="Table of what was found, worst first.")
-@click.option(
-    "-k",
-    "--n-components",
-    type=CountOr("cv"),
-    metavar="INTEGER|cv",
-    required=True,
-    help="Number of components; cv chooses it by entries that are held out.",
-)
+@components_option
 @click.option(
     "--false-alarms",
     type=click.FLOAT,
