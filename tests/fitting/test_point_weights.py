@@ -17,7 +17,9 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 import ewnmf
-from ewnmf import losses
+from ewnmf import losses, models, weightings
+from ewnmf.problem import Problem
+from ewnmf.storage.matrix import storage
 from tests.problems import DEFINED, MONOTONE, ORDERS, Case, Instance, excesses, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
@@ -283,3 +285,14 @@ def test_combinations_end_at_a_floor_that_counts_points_by_their_weights(dtype: 
     often = ewnmf.factorize(X[rows], 2, codes=codes[rows], combinations=U[rows], **asked)
     tolerance = 1e-9 if dtype == np.float64 else 1e-4
     np.testing.assert_allclose(once.codes[rows] @ once.components, often.codes @ often.components, rtol=tolerance)
+
+
+@pytest.mark.parametrize("as_sparse", [False, True])
+def test_a_point_of_no_weight_does_not_move_the_floors(as_sparse: bool) -> None:
+    X = np.array([[0.5, 0.0], [0.7, 0.9], [0.3, 1.9]])
+    given = sparse.csr_array(X) if as_sparse else X
+    problem = Problem(losses.KullbackLeibler(), models.NMF(), weightings.Cauchy(0.1))
+    data, others = (storage(part.T, None, s) for part, s in ((given, np.array([1.0, 2.0, 0.0])), (given[:2], None)))
+    assert data.tiny == others.tiny
+    assert data.facts(problem).basis_floor == others.facts(problem).basis_floor
+    assert data.scale == 1.9

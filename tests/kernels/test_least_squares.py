@@ -106,6 +106,11 @@ def test_nonnegative_least_squares_are_solved(K: int, m: int, seed: int, repeate
     assert np.linalg.norm(x - W @ h) <= nnls(W, x)[1] * (1 + 1e-6) + 1e-7
 
 
+def test_penalties_beyond_the_range_of_squares_end_in_nothing() -> None:
+    np.testing.assert_array_equal(nonnegative(np.zeros((2, 2)), np.full(2, -1e211), np.zeros(2), 1e100), 0)
+    np.testing.assert_array_equal(nonnegative(np.eye(2), np.array([-1e211, 3.0]), np.zeros(2), 1e100), [0, 3])
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("model", [models.NMF(), models.NMF(0.01, 0.0, 0.5)])
 def test_sparse_points_have_the_codes_of_dense_ones(model: models.NMF, dtype: Any) -> None:

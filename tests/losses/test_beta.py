@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import decimal
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -89,6 +91,22 @@ def test_penalised_cost_never_rises(beta: float, l1_ratio: float, weighting: str
         watch: dict[str, Any] = {"callbacks": [lambda at: seen.append(at.excess)], "max_iter": 40, "rng": 0}  # noqa: B023
         ewnmf.factorize(X, 3, loss=Beta(beta), model=model, weighting=weighting, **given, **watch)
         assert np.all(np.diff(seen) <= 1e-12 * seen[0])
+
+
+@pytest.mark.parametrize("beta", [0.0, 0.25, 0.5])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_attributes_of_many_decades_descend_in_single_precision(beta: float, compiled: bool) -> None:
+    """``y^(b-2)`` of values of 1e-12 leaves what powers are held below, ``x y^(b-2)`` does not."""
+    rng = np.random.default_rng(0)
+    X = ((rng.random((20, 3)) @ rng.random((3, 6)) + 0.1) * 10.0 ** -np.arange(0, 18, 3)).astype(np.float32)
+    seen: list[float] = []
+    codes = rng.uniform(0.1, 1, (20, 3)).astype(np.float32)
+    components = (rng.uniform(0.1, 1, (3, 6)) * 10.0 ** -np.arange(0, 15, 2.5)).astype(np.float32)
+    with patch("ewnmf.kernels.select._numba_works", lambda: False) if not compiled else nullcontext():
+        watch: dict[str, Any] = {"callbacks": [lambda at: seen.append(at.excess)], "max_iter": 40}
+        run = ewnmf.factorize(X, 3, loss=Beta(beta), weighting="none", codes=codes, components=components, **watch)
+    assert np.all(np.diff(seen) <= 1e-4 * np.array(seen[:-1]))
+    assert run.excess < 0.1 * seen[0]
 
 
 def test_what_is_refused() -> None:

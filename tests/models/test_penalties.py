@@ -173,6 +173,20 @@ def test_compiled_steps_are_the_reference_where_powers_end(alpha: float) -> None
         np.testing.assert_allclose(one.H, other.H, rtol=1e-9)
 
 
+@pytest.mark.parametrize("on_codes", [0.0, 1e-30])
+def test_compiled_codes_grow_as_the_references_do_beside_components_of_nothing(on_codes: float) -> None:
+    """A penalty on the components alone does not hold the steps of codes back; one on codes does, in both alike."""
+    rng = np.random.default_rng(3)
+    X, H = (np.asfortranarray(rng.random(shape) + 0.1, np.float32) for shape in ((9, 40), (3, 40)))
+    W, H = np.asfortranarray(1e-13 * rng.random((9, 3)), np.float32), 1e-13 * H
+    data, problem = Dense(X), Problem(losses.Euclidean(), models.NMF(on_codes, 0.1, 1.0), weightings.Entropy(np.inf))
+    fused = kernel_for(problem, problem.rule(data.facts(problem)), data.tiny)
+    both = (fused, Kernel(problem, fused.rule, fused.tiny))
+    one, other = (kernel.sweep_codes_first(Block(X), H, (W,), None, problem.weighting) for kernel in both)
+    np.testing.assert_allclose(one.H, other.H, rtol=1e-4)
+    assert (one.H.max() > 1e7) == (on_codes == 0)
+
+
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("strength", [0.0, 0.02])

@@ -77,6 +77,7 @@ def comparable(answer: Answer) -> Answer:
     codes, components = (answer[name].astype(np.float64) for name in ("codes", "components"))
     high, wide = np.abs(components).max(axis=1, initial=0), np.abs(codes).max(axis=0, initial=0)
     parts = {
+        "high": high,
         "codes": codes * high,
         "components": components * wide[:, None],
         "reconstruction": codes @ components,
@@ -157,23 +158,33 @@ class Trial:
             self._compare({**other, **self._where_held(other)}, tolerances.MORE_SHAKES)
 
     def _where_held(self, other: Answer) -> Answer:
-        """What `other` says of attributes, and this answer where no sum of weights times codes is a normal number.
+        """What `other` says of attributes, and this answer where no sum that components are divided by has any digits.
 
-        Such sums, which components are divided by, have no digits, or are 0 in one way of computing and not in another.
+        Such sums, of weights times codes and what the loss adds to them, are no normal numbers there, or 0 in one way
+        of computing and not in another. Codes are then in the unit of this answer's components. Nothing is said either
+        of weights that tell floors from nothing.
         """
-        limits, s = np.finfo(self.problem.X.dtype), self.problem.sample_weight
-        T = self.raw["weights"].astype(np.float64)
-        sums = (T if s is None else T * s[:, None]).T @ np.abs(self.raw["codes"]).astype(np.float64)
-        held = sums.max(axis=1) > float(limits.tiny) / float(limits.eps)
+        problem, limits, s = self.problem, np.finfo(self.problem.X.dtype), self.problem.sample_weight
+        codes, T = np.abs(self.raw["codes"]).astype(np.float64), self.raw["weights"].astype(np.float64)
+        y = np.maximum(codes.sum(axis=1, keepdims=True) * _size(self.raw["components"]), float(limits.tiny))
+        with np.errstate(under="ignore", over="ignore"):
+            pulls = T * problem.core_loss.pos(np.abs(problem.X).astype(np.float64), np.broadcast_to(y, T.shape))
+            sums = (pulls if s is None else pulls * s[:, None]).T @ codes
+        held = np.minimum(sums, T.T @ codes).max(axis=1) > float(limits.tiny) / float(limits.eps)
         if not held.any():
             raise Undecided
         parts = ("components", "reconstruction", "terms")
         names = [name for name in parts if name in other and other[name].shape == self.answer[name].shape]
-        return {name: np.where(held, other[name], self.answer[name]) for name in names}
+        kept = {name: np.where(held, other[name], self.answer[name]) for name in names}
+        if not held.all() and "codes" in other:
+            mine, theirs = self.answer["high"], other["high"]
+            kept["codes"] = other["codes"] * np.divide(mine, theirs, out=np.ones_like(mine), where=theirs > 0)
+        faint = problem.at_floors(self.answer["reconstruction"], float(self.raw["gamma"][0]))
+        return {**kept, "weights": np.where(faint, self.raw["weights"], other["weights"])}
 
     def _compare(self, other: Answer, shakes: int) -> None:
         decided = False
-        for name in (name for name in self.answer if name in other):
+        for name in (name for name in self.answer if name in other and name != "high"):
             mine, theirs = self.answer[name], other[name]
             if mine.shape != theirs.shape:
                 raise Violation(f"{name} has shape {theirs.shape}, not {mine.shape}")

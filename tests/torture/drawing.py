@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def draw(seed: int, index: int) -> Problem:
     components_unit = scale if chance(rng, 0.5) else 1.0
     made: dict[str, Any] = {key: (rng.random(shape) + 0.1) for key, shape in starts.items()}
     made["components"] = np.minimum(made["components"] * components_unit, float(np.finfo(dtype).max))
-    return Problem(
+    problem = Problem(
         seed=seed,
         index=index,
         kind=kind,
@@ -79,6 +80,19 @@ def draw(seed: int, index: int) -> Problem:
         tol=one_of(rng, (0.0, 0.0, 1e-5)),
         **{key: value.astype(dtype) for key, value in made.items()},
     )
+    return _varied(problem, np.random.default_rng([seed, index, 2]))
+
+
+def _varied(problem: Problem, rng: Rng) -> Problem:
+    """Now and then the rule for groups where gamma is chosen, and coordinate descent with what it takes."""
+    if problem.gamma == "auto" and problem.weighting in GAMMAS and chance(rng, 0.5):
+        return replace(problem, gamma="groups")
+    if problem.name == "NMF" and problem.loss == "euclidean" and chance(rng, 0.4):
+        plain: dict[str, Any] = {"weighting": "none", "gamma": "auto", "weights": None}
+        if chance(rng, 0.95):
+            plain |= {"hidden": None, "feature_weight": None}
+        return replace(problem, solver="cd", **plain)
+    return problem
 
 
 def _data(rng: Rng, name: str, loss: str, alpha: float, dtype: Any) -> tuple[str, float, Array]:

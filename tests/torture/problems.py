@@ -209,6 +209,17 @@ class Problem:
         height = self.K * tolerances.floor(self.X.dtype) * self.scale
         return self.weighting == "entropy" and bool(silent.any()) and gamma * self.rounding < height**self.degree
 
+    def at_floors(self, Y: Array, gamma: float) -> Array:
+        """Where (n x m) weights tell floors from nothing: neither data nor ``Y`` rises above them, nor gamma.
+
+        Entropy weights of a point sum to one, so that all of them do.
+        """
+        height = self.K * tolerances.floor(self.X.dtype) * self.scale
+        faint = (np.maximum(np.abs(self.X), np.abs(Y)) <= height) & (self.priors > 0)
+        if not gamma * self.rounding < height**self.degree:
+            faint[:] = False
+        return np.broadcast_to(faint.any(axis=1, keepdims=True), Y.shape) if self.weighting == "entropy" else faint
+
     def corrected(self, components: Array) -> float:
         """How many times more rounding there is where a basis is corrected, not made anew: weighted Semi-NMF's.
 

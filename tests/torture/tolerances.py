@@ -34,8 +34,9 @@ units, repetition  are multiplied with, and reconstructions by ``u`` of the data
 Where two answers differ by more, `MORE_SHAKES` trials are made instead of `SHAKES`: a tie (equal losses under a gamma
 below their rounding, a step that is taken or not) comes out one way or the other by chance, and of two trials both do
 as the first in one case of four. Where the answer depends on no tie, the largest of many moves is hardly larger than
-that of two. Attributes of no weight (sums of weights times codes below the normal numbers) are then left out: what
-components are divided by has no digits there.
+that of two. Attributes of no weight (sums that components are divided by are below the normal numbers) are then left
+out: what components are divided by has no digits there. So are weights of entries of which data and reconstruction are
+at the floor, where gamma times ``u`` is below what that costs; of entropy weights those of the whole point.
 
 Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.

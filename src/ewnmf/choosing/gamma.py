@@ -160,7 +160,7 @@ def _judge(rule: str | None, trials: _Trials, scale: float) -> _Judge | None:
 
 def _rounding(job: Job, n_components: int) -> float:
     data = job.points.data
-    return rounding(job.problem.loss, data.scale, data.X.dtype, n_components)
+    return rounding(job.problem.loss, data.counted_scale, data.X.dtype, n_components)
 
 
 def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -> tuple[GammaPath, Solution]:

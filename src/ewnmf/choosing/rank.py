@@ -125,7 +125,7 @@ class Trials:
         fit = plain._fit(K, 0)
         data = job.points.data
         scale = fit.loss / plain._seen(0).data.mass
-        if scale <= rounding(job.problem.loss, data.scale, data.X.dtype, K):
+        if scale <= rounding(job.problem.loss, data.counted_scale, data.X.dtype, K):
             return plain
         tried = [self._at(times * scale) for times in MULTIPLES]
         losses = [_CLEARLY * plain._judged(fit, 0), *(trials._judged(trials._fit(K, 0), 0) for trials in tried)]

@@ -163,8 +163,8 @@ def run(
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
     data = points.data
-    start = _balanced(problem, start.holding(fixed), data.scale, settings.order, len(fixed))
-    problem = problem.sized(data.scale, data.X.dtype)
+    start = _balanced(problem, start.holding(fixed), data.counted_scale, settings.order, len(fixed))
+    problem = problem.sized(data.counted_scale, data.X.dtype)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
@@ -216,7 +216,7 @@ def _balanced(problem: Problem, start: Factors, scale: float, order: str, fixed:
 
 
 def _tuner(problem: Problem, data: Dense, start: Factors, settings: Settings) -> SelfTuning:
-    least = rounding(problem.loss, data.scale, data.X.dtype, len(start.H))
+    least = rounding(problem.loss, data.counted_scale, data.X.dtype, len(start.H))
     return SelfTuning.for_run(settings.max_iter, least)
 
 

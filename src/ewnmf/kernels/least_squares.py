@@ -120,7 +120,8 @@ def _settled(G: Float64, b: Float64, h: Float64, most: float) -> bool:
     """Whether no coordinate has more to gain than rounding."""
     g, curves = b - G @ h, np.diag(G)
     stuck = ((h <= 0) & (g <= 0)) | ((h >= most) & (g >= 0)) | (curves <= 0)
-    return bool(np.all(stuck | (g * g <= SETTLED * (b @ h) * curves)))
+    least = np.sqrt(np.maximum(SETTLED * (b @ h), 0.0))
+    return bool(np.all(stuck | (np.abs(g) <= least * np.sqrt(np.maximum(curves, 0)))))
 
 
 class _Systems:

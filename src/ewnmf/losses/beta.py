@@ -10,19 +10,20 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.elementary import capped_power, grown, log_ratio, quotient
+from ewnmf.losses.elementary import capped_power, grown, largest_power, log_ratio, quotient
 from ewnmf.scalar import Numbers, exp, expm1, log_of_ratio
 
 __all__ = ["Beta"]
 
 
 class BetaPower(NamedTuple):
-    """Scalar form of `Beta`: ``b``, ``b - 1`` and ``b - 2`` in the precision of the data, and exponents of steps."""
+    """Scalar form of `Beta`: ``b``, ``b - 1``, ``b - 2``, where slopes end, and exponents of steps."""
 
     numbers: Numbers
     b: Any
     b1: Any
     b2: Any
+    most: Any
     exponent: float
     ridged: float
 
@@ -41,9 +42,13 @@ class BetaPower(NamedTuple):
 
     @staticmethod
     def neg(c: BetaPower, x: Any, y: Any) -> Any:
-        """``x y^(b-2)``."""
+        """``x y^(b-2)``, up to 2 as ``(x / y) y^(b-1)``: the power of a small ``y`` alone would end before."""
         n = c.numbers
-        return x * exp(min(c.b2 * log_of_ratio(max(y, n.tiny), n.one), n.limit))
+        v = max(y, n.tiny)
+        log = log_of_ratio(v, n.one)
+        if c.b2 > n.zero:
+            return x * exp(min(c.b2 * log, n.limit))
+        return min(x / v * exp(min(c.b1 * log, n.limit)), c.most)
 
     @staticmethod
     def pos(c: BetaPower, x: Any, y: Any) -> Any:
@@ -128,7 +133,8 @@ class Beta(Loss):
     def scalar(self, numbers: Numbers) -> Any:
         """`BetaPower`."""
         b, real = float(self.beta), type(numbers.one)
-        return BetaPower(numbers, real(b), real(b - 1), real(b - 2), self.exponent, self._ridged)
+        most = exp(numbers.limit)
+        return BetaPower(numbers, real(b), real(b - 1), real(b - 2), real(most), self.exponent, self._ridged)
 
     def divergence(self, x: Array, y: Array) -> Array:
         """With ``g_e(z) = (z^e - 1) / e``: ``x^b [g_b(r) - g_(b-1)(r)]`` for ``r = y / x < 1``.
@@ -144,9 +150,13 @@ class Beta(Loss):
         return d if b <= 0 else np.where(there, d, capped_power(y, b) / b)
 
     def neg(self, x: Array, y: Array) -> Array:
-        """``x y^(b-2)``."""
-        power: Array = x * capped_power(y, float(self.beta) - 2)
-        return power
+        """``x y^(b-2)``, up to 2 as ``(x / y) y^(b-1)``: the power of a small ``y`` alone would end before."""
+        if self.beta > 2:
+            power: Array = x * capped_power(y, float(self.beta) - 2)
+            return power
+        with np.errstate(over="ignore"):
+            slope = quotient(x, y, 0) * capped_power(y, float(self.beta) - 1)
+        return np.minimum(slope, largest_power(slope.dtype), out=slope)
 
     def pos(self, x: Array, y: Array) -> Array:
         """``y^(b-1)``."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
+from ewnmf.losses.elementary import largest_power
 from ewnmf.models.base import (
     Basis,
     Block,
@@ -141,8 +142,8 @@ def in_double(array: Array) -> Array:
 
 
 def in_range(ratio: Array, dtype: Any) -> Array:
-    """The ratio of a step in the precision of the data, held below the root of its largest number."""
-    return np.minimum(ratio, np.sqrt(np.finfo(dtype).max)).astype(dtype, copy=False)
+    """The ratio of a step in the precision of the data, held where powers end."""
+    return np.minimum(ratio, largest_power(dtype)).astype(dtype, copy=False)
 
 
 class Penalised(Multiplicative):
@@ -163,6 +164,8 @@ class Penalised(Multiplicative):
 
     def _penalised_ratio(self, num: Array, den: Array, F: Array, penalty: Penalty, weight: Array) -> Array:
         """The ratio of a step from `F`, which has the `weight` of its points in it."""
+        if not any(penalty):
+            return self.loss.factor(num, den)  # type: ignore[no-any-return]
         num, den = self.loss.with_slope(in_double(num), in_double(den), penalty.linear * in_double(weight))
         if penalty.ridge == 0:
             return in_range(self.loss.factor(num, den), F.dtype)

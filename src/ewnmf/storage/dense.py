@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -77,6 +78,18 @@ class Dense(Storage):
         low, high = self.extremes
         return max(high, -low) or 1.0
 
+    @cached_property
+    def counted_scale(self) -> float:
+        """The same among the points of positive weight, as though the others were not there."""
+        if self.s is None or self.s.all() or not self.s.any():
+            return self.scale
+        low, high = (self._of_points(values)[self.s > 0] for values in (self.X.min(axis=0), self.X.max(axis=0)))
+        return float(max(high.max(), -low.min())) or 1.0
+
+    def _of_points(self, values: Any) -> Array:
+        """A value for every point (N) as an array."""
+        return np.asarray(values)
+
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data."""
         shape = (self.X.shape[0], self.X.shape[1])
@@ -85,7 +98,7 @@ class Dense(Storage):
             n_attributes=shape[0] + self.silent,
             n_points=shape[1],
             floor=max(1e-60, 100 * float(limits.tiny)),
-            basis_floor=max(1e-60 * self.scale, 100 * float(limits.tiny) * max(1.0, self.scale)),
+            basis_floor=max(1e-60 * self.counted_scale, 100 * float(limits.tiny) * max(1.0, self.counted_scale)),
             signed=self.extremes[0] < 0,
             mass=float(shape[1] if self.s is None else np.sum(self.s, dtype=np.float64)),
             priors=self.P is not None,
@@ -114,7 +127,7 @@ class Dense(Storage):
     def tiny(self) -> float:
         """Reconstructions below this count as this where a loss divides by them."""
         limits = np.finfo(self.X.dtype)
-        return max(self.scale * (1e-90 if limits.bits == 64 else 1e-30), 100 * float(limits.tiny))
+        return max(self.counted_scale * (1e-90 if limits.bits == 64 else 1e-30), 100 * float(limits.tiny))
 
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points."""

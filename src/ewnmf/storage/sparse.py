@@ -33,6 +33,11 @@ class Sparse(Dense):
         dense: Array = self.X[:, cut].toarray(order="F")
         return dense
 
+    def _of_points(self, values: Any) -> Array:
+        """A value for every point (N) as an array."""
+        whole: Array = values.toarray().ravel()
+        return whole
+
     @property
     def stores_zeros(self) -> bool:
         """Whether zeros are stored as any other value."""

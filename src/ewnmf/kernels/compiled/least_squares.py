@@ -113,10 +113,10 @@ def _fit_face(G, b, h, g, most, free, d, U):
 @njit(**ROW)
 def _settled(G, b, h, g, most):
     """Whether no coordinate has more to gain than rounding."""
-    reached = dot(b, h)
+    least = np.sqrt(max(SETTLED * dot(b, h), 0.0))
     for k in range(h.size):
         stuck = (h[k] <= 0 and g[k] <= 0) or (h[k] >= most and g[k] >= 0)
-        if G[k, k] > 0 and not stuck and g[k] * g[k] > SETTLED * reached * G[k, k]:
+        if G[k, k] > 0 and not stuck and abs(g[k]) > least * np.sqrt(G[k, k]):
             return False
     return True
 
