@@ -155,8 +155,9 @@ class Beta(Loss):
             power: Array = x * capped_power(y, float(self.beta) - 2)
             return power
         with np.errstate(over="ignore"):
-            slope = quotient(x, y, 0) * capped_power(y, float(self.beta) - 1)
-        return np.minimum(slope, largest_power(slope.dtype), out=slope)
+            slope: Array = quotient(x, y, 0) * capped_power(y, float(self.beta) - 1)
+        np.minimum(slope, largest_power(slope.dtype), out=slope)
+        return slope
 
     def pos(self, x: Array, y: Array) -> Array:
         """``y^(b-1)``."""
