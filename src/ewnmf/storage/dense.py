@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -78,7 +77,7 @@ class Dense(Storage):
         low, high = self.extremes
         return max(high, -low) or 1.0
 
-    @cached_property
+    @property
     def counted_scale(self) -> float:
         """The same among the points of positive weight, as though the others were not there."""
         if self.s is None or self.s.all() or not self.s.any():
