@@ -211,7 +211,8 @@ def factorize(
     job = Job.of(problem, points, settings, held, request)
     points.warn("codes of 0", "components of 0", stacklevel=3)
     starts = starts.take(job.counted).times(job.unit.value)
-    start = draw_start(job.problem, job.points.X, K, starts, np.random.default_rng(rng), job.points.P)
+    drawn, rng = job.points, np.random.default_rng(rng)
+    start = draw_start(job.problem, drawn.X, K, starts, rng, drawn.P, sized=job.remembers_size)
     try:
         return Factorization.of(job.back(restarts(job, [start], choose_gamma)), points)
     except Interrupted as interrupt:

@@ -179,3 +179,9 @@ def test_an_infinite_gamma_is_plain() -> None:
 def test_what_has_no_meaning_is_refused(model: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         model.set_params(solver="cd").fit(_data(0))
+
+
+def test_random_starts_have_the_size_of_the_data() -> None:
+    X = np.random.default_rng(0).random((16, 5)) + 0.1
+    fits = [ewnmf.NMF(2, solver="cd", init="random", tol=0, max_iter=3, random_state=0).fit(c * X) for c in (1, 64)]
+    np.testing.assert_allclose(64 * fits[0].reconstruction_err_, fits[1].reconstruction_err_, rtol=1e-12)

@@ -176,7 +176,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         starts = starts.take(job.counted).times(job.unit.value)
         for seed in check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=n_init):
             rng = np.random.default_rng(seed)
-            yield start_by_point(job.problem, job.points, n_components, self.init, starts, rng)
+            size = {"sized": job.remembers_size}
+            yield start_by_point(job.problem, job.points, n_components, self.init, starts, rng, **size)
 
     def _learn(self, job: Job, starts: Iterable[Factors]) -> Solution:
         """Fit and keep what was found, on Ctrl-C too."""

@@ -102,6 +102,11 @@ class Job:
         """The run from that start; with `tune` it finds gamma on its way."""
         return run(self.problem, self.points, start, self.settings, fixed=self.fixed, tune=tune)
 
+    @property
+    def remembers_size(self) -> bool:
+        """Whether steps go on from the size of the start."""
+        return SOLVERS[self.settings.solver].coordinates
+
     def bounds(self, solution: Solution) -> Array | None:
         """What reconstructions must not leave, in the unit of the user; see `ewnmf.fitting.guard`."""
         if not solution.problem.weighting.adaptive and self.points.P is None:

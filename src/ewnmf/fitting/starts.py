@@ -81,16 +81,19 @@ def draw_start(
     starts: Starts,
     rng: np.random.Generator,
     P: Array | None = None,
+    *,
+    sized: bool = False,
 ) -> Factors:
     """The start in the paper's orientation: what `starts` gives, the rest uniform, as the paper draws it.
 
-    `P` (n x m) are the prior weights of the entries.
+    `P` (n x m) are the prior weights of the entries. `sized` components are of the size of the data, as are those of
+    problems that do not forget it.
     """
     codes, components, combinations = starts.codes, starts.components, starts.combinations
     basis_known = (combinations if problem.model.has_combinations else components) is not None
     if codes is None or not basis_known:
         drawn = uniform((n_components, X.shape[1]), rng, X.dtype)
-        components = _sized(drawn, problem, Points(X, P)) if components is None else components
+        components = _sized(drawn, problem, Points(X, P), sized) if components is None else components
         drawn = uniform((X.shape[0], n_components), rng, X.dtype)
         codes = drawn if codes is None else codes
     if not problem.model.has_combinations:
@@ -100,19 +103,26 @@ def draw_start(
     return Factors((), codes.T, np.ascontiguousarray(combinations))
 
 
-def _sized(components: Array, problem: Problem, points: Points) -> Array:
+def _sized(components: Array, problem: Problem, points: Points, always: bool) -> Array:
     """Components of the size of the data's largest value, where their size matters."""
     weighted = problem.weighting.weighted or points.P is not None
     mass = 0.0 if points.s is None else float(np.sum(points.s, dtype=np.float64))
     remembered = problem.model.remembers_start(len(components), max(points.X.shape[0], mass), weighted)
-    if problem.loss.forgets_size and not remembered:
+    if problem.loss.forgets_size and not remembered and not always:
         return components
     sized: Array = components * components.dtype.type(points.scale)
     return sized
 
 
 def start_by_point(
-    problem: Problem, points: Points, n_components: int, init: str, starts: Starts, rng: np.random.Generator
+    problem: Problem,
+    points: Points,
+    n_components: int,
+    init: str,
+    starts: Starts,
+    rng: np.random.Generator,
+    *,
+    sized: bool = False,
 ) -> Factors:
     """A start whose components are drawn first and whose codes depend on each point alone.
 
@@ -122,8 +132,8 @@ def start_by_point(
         raise unknown_name("init", init, [*INITS, "custom"])
     X, K, has_combinations = points.X, n_components, problem.model.has_combinations
     if starts.codes is not None:
-        return draw_start(problem, X, K, starts, rng, points.P)
-    components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points)
+        return draw_start(problem, X, K, starts, rng, points.P, sized=sized)
+    components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points, sized)
     numbers = point_numbers(X, points.P, 2 * K, rng.bytes(32))
     codes, combinations = (numbers[:, part] + 0.1 for part in (slice(K), slice(K, None)))
     if init != "random":

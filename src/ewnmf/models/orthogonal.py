@@ -195,8 +195,10 @@ class HardCodes(_Hard):
         return start._replace(basis=(W,), H=_largest(start.H, 0))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
-        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0."""
-        return _choose(self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A), 0, H)
+        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0; a component that is all floor is none."""
+        fit = self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A)
+        there = np.any(basis[0] > self.basis_floor, axis=0)[:, None]
+        return _choose(fit._replace(defined=fit.defined & there, h=np.where(there, fit.h, 0)), 0, H)
 
     def step_basis(self, basis: Basis, stats: Stats) -> Basis:
         """Every component refitted to its points, and kept where it has none."""
