@@ -5,15 +5,16 @@ relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) ep
 total of ``v^degree`` under the weights (of a loss the prior ones, of ``E`` those that are learned, which sum to one),
 ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms may cancel. Alpha divergences below 1
 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of ``1 / alpha`` and of the data's largest
-``|ln x|``, enlarges ``u`` and ``16 eps``. Factors do not fall below floors (docs/design.md), so that nothing is said of
+``|ln x|``, enlarges ``u``. Factors do not fall below floors (docs/design.md), so that nothing is said of
 values below `floor` of the data's scale; ``F`` is what reconstructions of that height cost.
 
 =================  ====================================================================================================
 property           what is allowed
 =================  ====================================================================================================
-descent            ``E`` may rise by 1e-12 of its first value, plus ``(16 eps)^2 S``, what rounding leaves of an exact
-                   fit. In single precision by ``u E + 2 u sqrt(E S) + u^2 S``: what a relative error ``u`` of every
-                   reconstructed value does to ``E``. Both plus ``F``.
+descent            ``E`` may rise by 1e-12 of its first value, plus ``u^2 S``, what rounding leaves of an exact fit.
+                   In single precision by ``u E + 2 u sqrt(E S) + u^2 S``: what a relative error ``u`` of every
+                   reconstructed value does to ``E``. Both plus ``F``. Coordinate descent measures ``E`` by products
+                   of the size of ``S``: ``16 eps S`` more.
 finite             nothing
 nonnegative        nothing
 weights            rows sum to one within ``u``; exactly 0 where nothing was observed
@@ -65,7 +66,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "exact_fit", "floor", "held", "rounding", "slack", "unit"]
+__all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "floor", "held", "rounding", "slack", "unit"]
 
 AMPLIFIED = 100.0
 SHAKE = 4.0
@@ -88,18 +89,11 @@ def held(dtype: Any) -> float:
     return 1e-4 * math.sqrt(float(np.finfo(dtype).max))
 
 
-def exact_fit(dtype: Any, S: float) -> float:
-    """What is left of ``E`` where the fit is exact: every entry is off by some units in its last place."""
-    return float((16 * np.finfo(dtype).eps) ** 2 * S)
-
-
 def slack(E: Any, S: float, u: float) -> Any:
     """What a relative error `u` of all reconstructed values does to ``E`` at most."""
     return u * E + 2 * u * np.sqrt(np.maximum(E, 0)) * math.sqrt(S) + u * u * S
 
 
-def rounding(E: Any, S: float, dtype: Any, u: float, lost: float) -> Any:
+def rounding(E: Any, S: float, dtype: Any, u: float) -> Any:
     """By how much each of the falling values `E` may lie above the one before it."""
-    if np.finfo(dtype).bits == 64:
-        return 1e-12 * E[0] + lost**2 * exact_fit(dtype, S)
-    return slack(E[:-1], S, u)
+    return 1e-12 * E[0] + u * u * S if np.finfo(dtype).bits == 64 else slack(E[:-1], S, u)

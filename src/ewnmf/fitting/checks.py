@@ -123,6 +123,15 @@ def check_reach(scale: float, dtype: Any, degree: float) -> None:
         )
 
 
+def check_heaviest(most: float, scale: float, dtype: Any) -> None:
+    """Refuse data of that largest value where weights of up to `most` would leave the numbers of `dtype`."""
+    if most > float(np.finfo(dtype).max) ** 0.75:
+        raise ValueError(
+            f"X has values of at most {scale:.3g}, whose weights of up to {most:.3g} overflow {dtype}; multiply X by a "
+            "constant so that values are near one, or give it as float64."
+        )
+
+
 def check_values(
     X: Array, extremes: tuple[float, float], problem: Problem, whom: str, unit: float | None = None
 ) -> None:

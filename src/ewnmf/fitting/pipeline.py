@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.fitting.checks import GammaRequest, check_count, check_tol
+from ewnmf.fitting.checks import GammaRequest, check_count, check_heaviest, check_tol
 from ewnmf.fitting.guard import bounds_of, scaled_bounds
 from ewnmf.fitting.points import Points, spread
 from ewnmf.fitting.unit import Unit, times
@@ -170,6 +170,8 @@ def run(
     data = points.data
     start = _balanced(problem, start.holding(fixed), data.counted_scale, settings.order, len(fixed))
     problem = problem.sized(data.counted_scale, data.X.dtype)
+    heaviest = problem.weighting.most(data.X.dtype) * (1.0 if data.P is None else float(data.P.max()))
+    check_heaviest(heaviest, data.counted_scale / points.unit, data.X.dtype)
     if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
         raise ValueError(
             f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "

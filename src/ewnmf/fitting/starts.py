@@ -105,10 +105,7 @@ def draw_start(
 
 def _sized(components: Array, problem: Problem, points: Points, always: bool) -> Array:
     """Components of the size of the data's largest value, where their size matters."""
-    weighted = problem.weighting.weighted or points.P is not None
-    mass = 0.0 if points.s is None else float(np.sum(points.s, dtype=np.float64))
-    remembered = problem.model.remembers_start(len(components), max(points.X.shape[0], mass), weighted)
-    if problem.loss.forgets_size and not remembered and not always:
+    if problem.loss.forgets_size and not problem.model.remembers_start and not always:
         return components
     sized: Array = components * components.dtype.type(points.scale)
     return sized

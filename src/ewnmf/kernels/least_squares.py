@@ -4,8 +4,9 @@ Under weights that stay the codes of a point solve ``min h'Gh - 2 b'h`` over ``h
 ``b = W'(A x)``, and half the penalty in both. Weights that depend on the losses make rounds of such problems. With
 ``r`` the residuals at the present codes, a round minimises the model ``E + z'Gz - 2 (W'(A r))'z`` of a step ``z``, with
 ``G = W' diag(A c) W`` and ``c = 1 - 2 decline`` the curvature that ``E`` has there: Newton's step, but for a part of
-rank one, and with ``c`` held positive. The codes go there, or a shorter way, if ``E`` is no higher; else they go where
-``c = 1``, which is the majoriser, has its least value.
+rank one, and with ``c`` held positive. The codes go there, or a shorter way, if ``E`` is no higher (but for rounding,
+which would choose at random where ``E`` is flat); else they go where ``c = 1``, which is the majoriser, has its least
+value.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = [
     "SHARES",
     "SWEEPS",
     "encode",
+    "flat",
     "largest_code",
     "nonnegative",
     "opened",
@@ -45,6 +47,8 @@ CURVED = 0.25
 """The least share of a weight that counts as curvature."""
 SHARES = (0.25, 0.0625, 0.015625)
 """Of a step that was too long."""
+FLAT = 64
+"""Spacings of the dtype within which two values of ``E`` are equal."""
 OPENING = 5
 """Steps before the first round, where weights depend on the losses."""
 ROUNDS = 200
@@ -184,6 +188,11 @@ def _look(kernel: Kernel, block: Block, H: Array, W: Array) -> tuple[Array, Floa
     return np.array(seen.terms.A), np.array(seen.E)
 
 
+def flat(dtype: Any) -> float:
+    """Up to this multiple of ``E`` a step is taken: where that is flat, rounding alone would decide."""
+    return 1 + FLAT * float(np.finfo(dtype).eps)
+
+
 def _go(kernel: Kernel, block: Block, W: Array, at: tuple[Any, ...], aim: Array, going: Array) -> Array:
     """Move codes, weights and ``E`` towards `aim`, in place, where `going`; which points have found a lower ``E``."""
     H, A, E = at
@@ -191,7 +200,7 @@ def _go(kernel: Kernel, block: Block, W: Array, at: tuple[Any, ...], aim: Array,
     for share in (1.0, *SHARES):
         trial = np.where(left, start + H.dtype.type(share) * (aim - start), H)
         weights, value = _look(kernel, block, np.asfortranarray(trial), W)
-        lower = left & (value <= E)
+        lower = left & (value <= E * flat(H.dtype))
         H[:, lower], A[:, lower], E[lower] = trial[:, lower], weights[:, lower], value[lower]
         left &= ~lower
         if not left.any():

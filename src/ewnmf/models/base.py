@@ -252,6 +252,8 @@ class Model:
     """Whether the basis is ``X U``."""
     order: ClassVar[str] = "components-first"
     """Which factor moves first, where nothing else is asked for."""
+    remembers_start: ClassVar[bool] = False
+    """Whether the size of the first components matters: then they are drawn in that of the data."""
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Refuse what is not defined, naming both parts and what would work."""
@@ -271,13 +273,6 @@ class Model:
     def refuses_priors(self) -> str | None:
         """Why attributes cannot have weights and what to do instead, where that is so."""
         return None
-
-    def remembers_start(self, n_components: int, n_points: float, weighted: bool) -> bool:
-        """Whether the size of the first components matters: then they are drawn in that of the data.
-
-        A point counts as often as its weight says, but at least once.
-        """
-        return False
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """The update rule for this loss and weighting."""

@@ -50,6 +50,7 @@ class Semi(Model):
     ridge: float = 1e-6
 
     name: ClassVar[str] = "semi-nmf"
+    remembers_start: ClassVar[bool] = True
     signed_basis: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -64,10 +65,6 @@ class Semi(Model):
     def takes_negative(self, loss: Loss) -> bool:
         """Always."""
         return True
-
-    def remembers_start(self, n_components: int, n_points: float, weighted: bool) -> bool:
-        """By the proximal ridge, and where there are fewer points than components."""
-        return weighted or n_components > n_points
 
     def rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Ding's rules without weights, row systems with them."""

@@ -77,6 +77,10 @@ class Weighting:
         """The weighting for data of `dtype` whose largest value costs `loss` against 0; itself where that is alike."""
         return self
 
+    def most(self, dtype: Any) -> float:
+        """The largest weight that a loss can have, for data of `dtype` whose size is known."""
+        return 1.0
+
     @property
     def adaptive(self) -> bool:
         """Whether the weights depend on the losses."""

@@ -323,6 +323,10 @@ class L1(Concave):
             return self
         return replace(self, bend=max(_NOTHING * loss, float(np.finfo(dtype).tiny) / _NOTHING))
 
+    def most(self, dtype: Any) -> float:
+        """``1 / sqrt(bend)``."""
+        return float(self.height / math.sqrt(self._constants(dtype)[0]))
+
     def times(self, factor: float) -> L1:
         """The bend goes with the losses, and the height with their root: weights stay."""
         bend = None if self.bend is None else self.bend * factor

@@ -23,7 +23,7 @@ from ewnmf.kernels.compiled.records import (
     Work,
 )
 from ewnmf.kernels.compiled.scratch import Scratch
-from ewnmf.kernels.least_squares import largest_code, opened, supported
+from ewnmf.kernels.least_squares import flat, largest_code, opened, supported
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.kernels.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.losses.elementary import largest_power, numbers
@@ -197,7 +197,7 @@ class FusedKernel(Kernel):
         if weighting.adaptive:
             codes = np.ascontiguousarray(opened(self, block, H, systems.Wt.T).T)
             how, given = self._how(weighting, H.dtype), self._given(block, weighting)
-            loaded.least_squares().descend(given, how, systems, room, tol, max_iter, codes)
+            loaded.least_squares().descend(given, how, systems, room, flat(H.dtype), tol, max_iter, codes)
             return codes.T
         codes, scale, constant = np.empty(H.shape[::-1], H.dtype), 1.0, X[:0]
         if block.P is None:

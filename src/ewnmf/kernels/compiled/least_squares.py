@@ -275,8 +275,11 @@ def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
 
 
 @entry(**ENTRY)
-def descend(given, how, work, room, tol, max_iter, codes):
-    """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself."""
+def descend(given, how, work, room, flat, tol, max_iter, codes):
+    """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
+
+    Steps are taken up to `flat` times the last ``E``.
+    """
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
     G, U, b, h, g, d = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
     free, point = np.empty(K, dtype=np.int64), np.full(SLOTS, -1)
@@ -305,7 +308,7 @@ def descend(given, how, work, room, tol, max_iter, codes):
             _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen)
             E += 2 * work.linear * sum_of_row(trial[r]) + work.ridge * dot(trial[r], trial[r])
             over = False
-            if again[r] or E <= last[r]:
+            if again[r] or E <= flat * last[r]:
                 over = rounds[r] >= max_iter or (not again[r] and last[r] < np.inf and not last[r] - E > tol * last[r])
                 if not again[r]:
                     copy_row(trial[r], codes[j])
