@@ -1,4 +1,4 @@
-"""How far rounding may carry each property: derived from rounding, or from a floor or bound that docs/about/design.md states.
+"""How far rounding may carry each property: by rounding, or by a floor or bound that docs/about/design.md states.
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
@@ -85,7 +85,7 @@ def floor(dtype: Any) -> float:
 
 
 def held(dtype: Any) -> float:
-    """Losses above this, in the unit of the data, are such that powers were held back for them (docs/about/design.md)."""
+    """Losses above this, in the unit of the data, had powers held back for them (docs/about/design.md)."""
     return 1e-4 * math.sqrt(float(np.finfo(dtype).max))
 
 
