@@ -46,6 +46,11 @@ def legend_of(display: Any) -> list[str]:
     return [text.get_text() for text in display.ax_.get_legend().get_texts()]
 
 
+def few(display: Any) -> dict[str, Any]:
+    """Panels take their time."""
+    return {} if display is ComponentsDisplay else {"n_points": 2, "top": 4}
+
+
 @pytest.fixture(scope="module")
 def table():
     X = low_rank(60, 12)
@@ -82,7 +87,7 @@ def cases(table, digits):
 @pytest.mark.parametrize("display", DISPLAYS)
 def test_every_kind_of_data_is_drawn_on_a_figure_of_pyplot(cases, case, display):
     model, X, told = cases[case]
-    drawn = display.from_estimator(model, X, **told)
+    drawn = display.from_estimator(model, X, **told, **few(display))
     assert drawn.figure_.number in pyplot.get_fignums()
     assert drawn.ax_.figure is drawn.figure_
     assert drawn.ax_ is drawn.axes_[0] or drawn.ax_ in drawn.figure_.axes
@@ -96,7 +101,7 @@ def test_every_kind_of_data_is_drawn_on_a_figure_of_pyplot(cases, case, display)
 def test_given_axes_are_drawn_in(cases, case, display):
     model, X, told = cases[case]
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(12, 4))
-    drawn = display.from_estimator(model, X, ax=left, **told)
+    drawn = display.from_estimator(model, X, ax=left, **told, **few(display))
     assert drawn.figure_ is figure
     assert len(pyplot.get_fignums()) == 1
     assert not right.has_data()
@@ -130,7 +135,7 @@ def test_trust_shows_the_points_and_attributes_that_are_damaged(cases):
     drawn = TrustDisplay.from_estimator(model, X)
     grid, bars = drawn.axes_
     assert bars.get_yticklabels()[0].get_text() == "sensor 4"
-    shown = np.ma.filled(np.ma.asarray(grid.images[0].get_array()), np.nan)
+    shown: Any = np.ma.filled(np.ma.asarray(grid.images[0].get_array()), np.nan)
     assert np.median(shown[10:20, 4]) < 0.1 < 0.9 < np.median(shown[30:, 4])
     assert np.isnan(shown[5, 2])
     assert grid.get_yticklabels()[0].get_text().startswith("2026-01-01")
