@@ -101,8 +101,6 @@ class Trial:
 
     problem: Problem
     way: str
-    blur: float = 1.0
-    """How many times more digits are lost than those of the data."""
 
     @cached_property
     def raw(self) -> Answer:
@@ -121,13 +119,13 @@ class Trial:
     def shaken(self, count: int) -> list[Answer]:
         """So many answers to the problem moved by rounding."""
         for seed in range(len(self._shaken), count):
-            self._shaken.append(comparable(ask(self.problem.shaken(seed, tolerances.SHAKE * self.blur), self.way)))
+            self._shaken.append(comparable(ask(self.problem.shaken(seed, tolerances.SHAKE), self.way)))
         return self._shaken[:count]
 
     def allowed(self, name: str, shakes: int = tolerances.SHAKES) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = self.blur * problem.rounding * problem.corrected(self.raw["components"])
+        u = problem.rounding * problem.corrected(self.raw["components"])
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken(shakes))
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name == "gamma":

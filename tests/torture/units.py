@@ -38,7 +38,7 @@ def see_units(problem: Problem, way: str, rng: np.random.Generator) -> None:
         raise Undecided
     answer = _in_unit(comparable(ask(other, way)), c, problem)
     with nullcontext() if _fitted_as_it_is(other) else _components_of_unit(min(c, 1.0)):
-        _compare(Trial(ordinary, way, _blur(other, way)), other, answer, c)
+        _compare(Trial(ordinary, way), other, answer, c)
 
 
 def _compare(trial: Trial, other: Problem, answer: Answer, c: float) -> None:
@@ -83,24 +83,11 @@ def _of_size_one(start: Array | None) -> Array | None:
 
 def _start_has_unit(problem: Problem) -> bool:
     """Whether the estimator's start follows the unit, or its first step does: drawn components are of size 1."""
-    if problem.init == "custom":
-        return True
-    signed_first = problem.name == "SemiNMF" and problem.order == "codes-first" and problem.init == "random"
-    return problem.fixed is None and not signed_first
+    return problem.init == "custom" or problem.fixed is None
 
 
 def _normal(gamma: float | str) -> bool:
     return not isinstance(gamma, str) and bool(1e-290 < gamma < 1e290)
-
-
-def _blur(other: Problem, way: str) -> float:
-    """How many times more rounding there is than in the data, where Semi-NMF corrects components that are larger.
-
-    Drawn ones are of size one, unless their size matters.
-    """
-    if other.name != "SemiNMF" or way != "estimator" or other.init != "random" or not _fitted_as_it_is(other):
-        return 1.0
-    return max(1.0, 1 / other.largest)
 
 
 def _in_unit(answer: Answer, c: float, problem: Problem) -> Answer:
