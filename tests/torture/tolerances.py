@@ -1,11 +1,11 @@
-"""How far rounding may carry each property: derived from rounding, or from a floor or bound that docs/design.md states.
+"""How far rounding may carry each property: by rounding, or by a floor or bound that docs/about/design.md states.
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
 total of ``v^degree`` under the weights (of a loss the prior ones, of ``E`` those that are learned, which sum to one),
 ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms may cancel. Alpha divergences below 1
 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of ``1 / alpha`` and of the data's largest
-``|ln x|``, enlarges ``u``. Factors do not fall below floors (docs/design.md), so that nothing is said of
+``|ln x|``, enlarges ``u``. Factors do not fall below floors (docs/about/design.md), so that nothing is said of
 values below `floor` of the data's scale; ``F`` is what reconstructions of that height cost.
 
 =================  ====================================================================================================
@@ -54,9 +54,8 @@ Units: floors of codes have none, nor have any in single precision. Where there 
 the unit of the data (2^-20 to 2^20; beyond, it is brought to one, floors and all), floors are moved by up to that unit:
 nothing is said of entries and sums that show it. Nor, where there is one, of components that have grown to where
 Semi-NMF ends them (`models.semi.within_reach`), which has no unit either. Where the fit is brought to one, components
-that are no normal numbers in the other unit are given as few digits in this one. Where Semi-NMF corrects components
-that were drawn of size one, data that is smaller has as many digits less: ``u`` and `SHAKE` are multiplied by that.
-Lagrange's and Stiefel's components are of norm one, and their start does not follow the data.
+that are no normal numbers in the other unit are given as few digits in this one. Lagrange's
+and Stiefel's components are of norm one, and their start does not follow the data.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def floor(dtype: Any) -> float:
 
 
 def held(dtype: Any) -> float:
-    """Losses above this, in the unit of the data, are such that powers were held back for them (docs/design.md)."""
+    """Losses above this, in the unit of the data, had powers held back for them (docs/about/design.md)."""
     return 1e-4 * math.sqrt(float(np.finfo(dtype).max))
 
 
