@@ -3,7 +3,8 @@
 ``python -m benchmarks.repair [--sets yale ...] [--damage blocks ...] [--strengths medium] [--seeds 1] [--methods ...]``
 computes the rows that are missing, keeps every one as it comes (``reproduction/repair.csv``, beside those in
 ``results/repair/rows.csv.gz``), and prints tables and whether the figures to reach are reached. ``--print`` computes
-nothing, ``--again METHOD ...`` computes the rows of these methods anew, ``--export`` writes all rows to ``results/``.
+nothing, ``--again METHOD ...`` computes the rows of these methods anew, ``--export`` writes all rows to ``results/``,
+and ``--page`` what is printed to a file, as docs/repair-study.md is made.
 Faces and tables are found by `EWNMF_DATA` or beside the repository.
 """
 
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 from benchmarks.repair.data import KINDS, POINTS, SETS, STRENGTHS
 from benchmarks.repair.methods import METHODS
@@ -35,6 +37,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", type=int, default=1, help="processes")
     add("--print", action="store_true", help="compute nothing")
     add("--export", action="store_true", help="write all rows into results/")
+    add("--page", type=Path, metavar="FILE", help="write what is printed here, too")
     return parser
 
 
@@ -56,7 +59,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.export:
         export(rows.values())
     shown: list[Row] = [row for (setting, _), row in rows.items() if setting in set(chosen)]
-    print(report(shown))
+    text = report(shown)
+    print(text)
+    if asked.page:
+        asked.page.write_text(f"{text}\n", encoding="utf-8", newline="\n")
     return 0
 
 
