@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -84,25 +85,29 @@ class NMF(Model):
         plain = loss.quadratic and not weighting.weighted and not facts.priors
         return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
-    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
+    def takes_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> bool:
+        """Squared errors without weights of entries."""
+        return loss.quadratic and not weighting.weighted and not priors
+
+    def check_coordinates(self, solver: str, loss: Loss, weighting: Weighting, priors: bool) -> None:
         """Squared errors without weights of entries."""
         use = "Use solver='mu' or solver='accelerated'."
         if not loss.quadratic:
-            raise ValueError(f"solver='cd' cannot be combined with loss={loss.name!r}: it solves least squares. {use}")
+            raise ValueError(f"solver={solver!r} cannot be combined with loss={loss.name!r}: it solves least squares. {use}")
         if weighting.weighted:
             raise ValueError(
-                f"solver='cd' cannot be combined with weighting={weighting.name!r}: all points share its systems, so "
+                f"solver={solver!r} cannot be combined with weighting={weighting.name!r}: all points share its systems, so "
                 f"that entries cannot differ in weight. {use}"
             )
         if priors:
             raise ValueError(
-                "solver='cd' cannot be combined with missing values, mask or feature_weight: all points share its "
+                f"solver={solver!r} cannot be combined with missing values, mask or feature_weight: all points share its "
                 f"systems, so that entries cannot differ in weight. {use}"
             )
 
     def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Coordinate descent."""
-        self.check_coordinates(loss, weighting, facts.priors)
+        self.check_coordinates("cd", loss, weighting, facts.priors)
         return Coordinates(loss, facts, *penalties(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio))
 
 
@@ -124,6 +129,20 @@ class Multiplicative(Rule):
         """Eq. (20), and Eq. (7) where all weights are equal."""
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
+
+    @property
+    def loses_weight(self) -> bool:
+        """Where errors are squared: of other losses nothing cheap tells."""
+        return self.loss.quadratic
+
+    def weight_shares(self, basis: Basis, stats: Stats, gram: Array) -> Array:
+        """``(A*Y)H' / (YH')``, the weights that an entry of the basis meets, by their mean."""
+        weighted, alike = in_double(stats[1]), in_double(basis[0]) @ gram
+        mean = float(weighted.sum() / (alike.sum() or 1.0))
+        if not 0 < mean < math.inf:
+            return np.ones_like(alike)
+        shares = np.divide(weighted, mean * alike, out=np.ones_like(alike), where=alike > 0)
+        return np.minimum(shares, 1, out=shares)
 
     def encoder(self) -> Rule:
         """Least squares where errors are squared."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -101,7 +102,7 @@ def solve(
     fixed: int = 0,
     zero: Array | None = None,
 ) -> Solution:
-    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached.
+    """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
     The first `fixed` components stay as they are, and all are 0 for the attributes `zero`.
     """
@@ -114,7 +115,20 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            return _iterate(run, _limited(iterations), tol, tuner, callbacks)
+            return _iterate(run, _limited(iterations), _Stop(tol, chosen.patience), tuner, callbacks)
+
+
+class _Stop:
+    """Whether ``E`` falls by at most `tol` of itself an iteration, over as many of them as `patience`."""
+
+    def __init__(self, tol: float, patience: int) -> None:
+        self.tol, self.last = tol, deque([math.inf] * patience, maxlen=patience)
+
+    def due(self, E: float) -> bool:
+        """Whether it has ended, with this value."""
+        before, most = self.last[0], self.tol * len(self.last)
+        self.last.append(E)
+        return self.tol > 0 and abs(before - E) <= most * before < math.inf
 
 
 def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
@@ -130,12 +144,12 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
 def _iterate(
     run: Run,
     iterations: Iterator[tuple[State, Measure]],
-    tol: float,
+    stop: _Stop,
     tuner: Tuner | None,
     callbacks: Sequence[Callback],
 ) -> Solution:
     history: list[float] = []
-    last, reason, number, final = math.inf, "max_iter", 0, tuner is None
+    reason, number, final = "max_iter", 0, tuner is None
     state, measure = run.state, Measure()
     mass = run.data.mass
     try:
@@ -146,10 +160,9 @@ def _iterate(
                 reason = "callback"
                 break
             if final:
-                if tol > 0 and abs(last - measure.E) <= tol * last < math.inf:
+                if stop.due(measure.E):
                     reason = "converged"
                     break
-                last = measure.E
             elif tuner is not None:
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:
