@@ -26,7 +26,7 @@ def run_blocks(page: str) -> dict[str, Any]:
 def test_missing_values() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        names = run_blocks("missing-values.md")
+        names = run_blocks("guide/missing-values.md")
     X, complete, filled = names["X"], names["complete"], names["filled"]
     hidden = np.isnan(X)
     np.testing.assert_array_equal(filled[~hidden], complete[~hidden])
@@ -42,7 +42,7 @@ def test_choosing_rank(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        names = run_blocks("choosing-rank.md")
+        names = run_blocks("guide/choosing-rank.md")
     assert names["path"].chosen > 4
     assert names["model"].n_components_ == names["model"].rank_path_.chosen
     assert names["search"].best_params_["n_components"] == 8

@@ -42,7 +42,7 @@ def _named_in(page: str) -> list[str]:
     return sorted(set(re.findall(r"`(ewnmf(?:\.\w+)+)`", text)))
 
 
-@pytest.mark.parametrize("name", _named_in("equations.md"))
+@pytest.mark.parametrize("name", _named_in("about/equations.md"))
 def test_equations_point_to_code(name: str) -> None:
     parts = name.split(".")
     for cut in range(len(parts), 0, -1):
@@ -57,14 +57,14 @@ def test_equations_point_to_code(name: str) -> None:
 
 
 def test_equations_point_to_tests() -> None:
-    text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "about" / "equations.md").read_text(encoding="utf-8")
     named = set(re.findall(r"`(tests/[\w/]+\.py)`", text))
     assert named
     assert all((ROOT / path).exists() for path in named)
 
 
 def test_all_equations_of_the_paper_are_listed() -> None:
-    text = (ROOT / "docs" / "equations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "about" / "equations.md").read_text(encoding="utf-8")
     listed: set[int] = set()
     for row in re.findall(r"^\| ([^|]+) \|", text, flags=re.M):
         for first, last in re.findall(r"\((\d+)\)(?:-\((\d+)\))?", row):

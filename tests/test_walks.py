@@ -1,4 +1,4 @@
-"""The walks of docs/design.md: what is said to be passed is passed, and in that order."""
+"""The walks of docs/about/design.md: what is said to be passed is passed, and in that order."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ewnmf.cli import reproduce  # noqa: F401  (loaded before anything is traced
 from ewnmf.cli.run import run
 
 SRC = Path(ewnmf.__file__).parent
-DESIGN = (Path(__file__).parents[1] / "docs" / "design.md").read_text(encoding="utf-8")
+DESIGN = (Path(__file__).parents[1] / "docs" / "about" / "design.md").read_text(encoding="utf-8")
 WALKS = ("fit", "transform", 'gamma="auto"', "repair", "ewnmf fit", "ewnmf reproduce table2")
 STOPS = 12
 FILES = 19

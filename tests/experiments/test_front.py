@@ -23,7 +23,7 @@ from ewnmf.experiments.protocol.cartoons import SIDE, cartoon_faces
 from ewnmf.experiments.protocol.paper import CLAIMS
 from ewnmf.experiments.protocol.plan import TARGETS, planned
 from ewnmf.experiments.protocol.spec import Row
-from ewnmf.plots.figures import VERMILION
+from ewnmf.plots.display import VERMILION
 from tests.experiment_rows import row
 
 

@@ -1,11 +1,11 @@
-"""How far rounding may carry each property: derived from rounding, or from a floor or bound that docs/design.md states.
+"""How far rounding may carry each property: by rounding, or by a floor or bound that docs/about/design.md states.
 
 With ``eps`` the spacing of the dtype, ``n x m`` the shape of the data and ``K`` components, sums of products have a
 relative error of about ``sqrt(n + m + K) eps``, and ``u = 16 sqrt(n + m + K) eps`` is the unit below. ``S`` is the
 total of ``v^degree`` under the weights (of a loss the prior ones, of ``E`` those that are learned, which sum to one),
 ``v`` being the larger of ``|x|`` and of ``|codes| |components|``, whose terms may cancel. Alpha divergences below 1
 take powers ``1 / alpha``, or logarithms in their place: ``L``, the smaller of ``1 / alpha`` and of the data's largest
-``|ln x|``, enlarges ``u``. Factors do not fall below floors (docs/design.md), so that nothing is said of
+``|ln x|``, enlarges ``u``. Factors do not fall below floors (docs/about/design.md), so that nothing is said of
 values below `floor` of the data's scale; ``F`` is what reconstructions of that height cost.
 
 =================  ====================================================================================================
@@ -85,7 +85,7 @@ def floor(dtype: Any) -> float:
 
 
 def held(dtype: Any) -> float:
-    """Losses above this, in the unit of the data, are such that powers were held back for them (docs/design.md)."""
+    """Losses above this, in the unit of the data, had powers held back for them (docs/about/design.md)."""
     return 1e-4 * math.sqrt(float(np.finfo(dtype).max))
 
 

@@ -64,7 +64,7 @@ def _in_other_unit(ordinary: Problem, c: float) -> Problem:
     """The problem for ``c X``.
 
     Lagrange's and Stiefel's steps lead components to norm one, whatever the data: a start of another size is another
-    start. It follows the data only where the fit itself goes to another unit (docs/design.md).
+    start. It follows the data only where the fit itself goes to another unit (docs/about/design.md).
     """
     other = ordinary.scaled(c)
     of_norm_one = ordinary.options.get("of") == "components" and not ordinary.monotone
@@ -106,7 +106,7 @@ def _blur(other: Problem, way: str) -> float:
 def _in_unit(answer: Answer, c: float, problem: Problem) -> Answer:
     """The parts of an answer that have a meaning in every unit, in the unit of `c`.
 
-    Sums that left the range go, and those that powers were held back for (docs/design.md).
+    Sums that left the range go, and those that powers were held back for (docs/about/design.md).
     """
     weights = (answer["weights"] / np.longdouble(c) ** problem.degree_of("weights")).astype(np.float64)
     kept = {"weights": weights, "reconstruction": answer["reconstruction"].astype(np.float64) / c}

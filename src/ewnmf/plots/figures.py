@@ -1,21 +1,23 @@
-"""Pictures of damaged data, reconstructions, weights, components, descent and the choice of their number.
+"""Functions that draw: thin calls of the displays, and the paper's comparisons of damaged data with reconstructions.
 
-Every function draws on a `matplotlib.figure.Figure` of its own and returns it (or on the axes it is given); nothing
-is shown and no display is needed. Save one with ``figure.savefig("name.png")``. matplotlib comes with
-``pip install "ewnmf[plots]"``.
+Save a figure with ``figure.savefig("name.png")``; nothing is shown by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle
-from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
+from ewnmf.plots.display import BLUE, GREY, LINES, VERMILION
+from ewnmf.plots.gammas import GammaPathDisplay
+from ewnmf.plots.objective import ObjectiveDisplay
+from ewnmf.plots.parts import ComponentsDisplay
+from ewnmf.plots.ranks import RankPathDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,10 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.image import AxesImage
 
 __all__ = ["components", "gamma_path", "loss_curve", "rank_path", "signals", "weight_maps"]
-
-
-BLUE, VERMILION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8B8B8"
-LINES = ((VERMILION, "--"), (BLUE, "-"), (GREEN, "-."), (PURPLE, ":"))
 
 
 def weight_maps(
@@ -104,22 +102,10 @@ def components(model: Any, image_shape: tuple[int, int] | None = None, *, n_colu
     Returns
     -------
     Figure
-        One axes per component, titled by its number, and the colour bar.
+        One axes with all of them, each below its number, and the colour bar.
     """
-    W = _table("components", _part_of(model, "components_", "components"))
-    largest = np.abs(W).max(axis=1, keepdims=True)
-    patterns = (W / np.where(largest == 0, 1, largest)).reshape(-1, *_image_shape(W.shape[1], image_shape))
-    low, colours = (-1.0, "PuOr") if patterns.min() < 0 else (0.0, "gray")
-    width = min(n_columns, len(patterns))
-    figure, axes = _grid_of_axes(ceil(len(patterns) / width), width)
-    used = axes.ravel()[: len(patterns)]
-    shown = _show_row(used, patterns, colours, (low, 1.0))
-    for number, ax in enumerate(used, start=1):
-        ax.set_title(str(number), fontsize=9)
-    for ax in axes.ravel()[len(patterns) :]:
-        ax.set_axis_off()
-    figure.colorbar(shown, ax=axes, label="share of the largest", aspect=15)
-    return figure
+    display = ComponentsDisplay.from_estimator if _has_components(model) else ComponentsDisplay.from_data
+    return display(model, kind="images", image_shape=image_shape, n_columns=n_columns).figure_
 
 
 def signals(
@@ -202,16 +188,9 @@ def loss_curve(model: Any, *, ax: Axes | None = None, label: str | None = None) 
     Axes
         With the curve added.
     """
-    history = np.asarray(_part_of(model, "loss_curve_", "history"), dtype=float)
-    if history.ndim != 1 or history.size == 0:
-        raise ValueError(f"model has a history of shape {history.shape}; give one value per iteration.")
-    last = getattr(model, "n_iter_", getattr(model, "n_iter", history.size))
-    if ax is None:
-        ax = _new_figure(6, 3.6).add_subplot()
-    colour = LINES[(len(ax.lines) + 1) % len(LINES)][0]
-    ax.plot(np.arange(last - history.size, last) + 1, history, color=colour, label=label)
-    ax.set(xlabel="iteration", ylabel="objective $J^*$")
-    return _finished(ax, legend=label is not None)
+    if hasattr(model, "loss_curve_") or hasattr(model, "history") or hasattr(model, "model_"):
+        return ObjectiveDisplay.from_estimator(model, name=label, ax=ax).ax_
+    return ObjectiveDisplay.from_data(model, name=label, ax=ax).ax_
 
 
 def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
@@ -229,27 +208,9 @@ def gamma_path(path: Any, *, ax: Axes | None = None) -> Axes:
     matplotlib axes
         With the gammas on a logarithmic scale, in units of plain NMF's mean loss.
     """
-    path = _part_of(path, "gamma_path_") if hasattr(path, "gamma_path_") else path
-    if path is None or not hasattr(path, "scores"):
-        raise ValueError(f"path={path!r} has no scores; fit with gamma='auto', or use ewnmf.gamma_path.")
-    if not np.isfinite(path.scores).all():
-        raise ValueError(f"the path has no scores to draw: its gamma comes from the rule {path.rule!r}.")
-    ax = _new_figure(6.4, 4.0).subplots() if ax is None else ax
-    finite = np.isfinite(path.relative)
-    ax.axhline(path.scores[0], color=VERMILION, ls="--", label="plain NMF")
-    ax.plot(path.relative[finite], path.scores[finite], "o-", color=BLUE, label="EWNMF")
-    if finite[path.chosen]:
-        at = path.relative[path.chosen], path.scores[path.chosen]
-        ax.plot(*at, "o", ms=13, mfc="none", mec="black", label=f"chosen: {at[0]:.3g}x (gamma = {path.gamma:.3g})")
-    else:
-        ax.lines[0].set_label("plain NMF (chosen)")
-    ax.set_xscale("log")
-    ax.set_xticks(path.relative[finite], [f"{value:.3g}x" for value in path.relative[finite]])
-    ax.set_xticks([], minor=True)
-    ax.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")
-    names = {"neighbourhoods": "agreement with neighbourhoods", "hidden entries": "minus loss of hidden entries"}
-    ax.set_ylabel(names.get(path.rule, "score"))
-    return _finished(ax)
+    if hasattr(path, "gamma_path_") or hasattr(path, "model_"):
+        return GammaPathDisplay.from_estimator(path, ax=ax).ax_
+    return GammaPathDisplay.from_data(path, ax=ax).ax_
 
 
 def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) -> Axes:
@@ -271,37 +232,7 @@ def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) ->
     Axes
         With the curve added.
     """
-    found = _part_of(path, "rank_path_")
-    if not hasattr(found, "standard_errors"):
-        raise TypeError(
-            f"path={path!r} has no scores of candidates; give what select_rank returns, or an estimator that was "
-            "fitted with n_components='cv'."
-        )
-    if ax is None:
-        ax = _new_figure(6, 3.6).add_subplot()
-    colour, style = LINES[(len(ax.containers) + 1) % len(LINES)]
-    name = "" if label is None else f"{label}: "
-    losses, chosen = -found.means, found.candidates == found.chosen
-    look: dict[str, Any] = {"color": colour, "ls": style, "marker": ".", "capsize": 2, "lw": 1.2}
-    ax.errorbar(found.candidates, losses, found.standard_errors, label=label, **look)
-    mark: dict[str, Any] = {"ls": "", "marker": "o", "ms": 10, "mfc": "none", "mew": 1.6, "color": colour}
-    ax.plot(found.candidates[chosen], losses[chosen], label=f"{name}{found.chosen} chosen", **mark)
-    ax.set(xlabel="number of components", ylabel="held-out loss (trimmed mean)")
-    if found.candidates[-1] >= 8 * found.candidates[0]:
-        ax.set_xscale("log", base=2)
-        ax.xaxis.set_major_formatter("{x:g}")
-    else:
-        ax.locator_params(axis="x", integer=True)
-    return _finished(ax)
-
-
-def _finished(ax: Axes, *, legend: bool = True) -> Axes:
-    """The axes with a light grid, open at the top and on the right."""
-    ax.grid(visible=True, color="#E5E5E5")
-    ax.spines[["top", "right"]].set_visible(False)
-    if legend:
-        ax.legend(frameon=False)
-    return ax
+    return RankPathDisplay.from_estimator(path, name=label, ax=ax).ax_
 
 
 def _new_figure(width: float, height: float) -> Figure:
@@ -356,9 +287,8 @@ def _label_signal(ax: Axes, title: str, row: int, n_rows: int, name: str) -> Non
         ax.tick_params(labelbottom=False)
 
 
-def _part_of(model: Any, *names: str) -> Any:
-    """The first attribute of these names, or what was given itself."""
-    return next((getattr(model, name) for name in names if hasattr(model, name)), model)
+def _has_components(model: Any) -> bool:
+    return any(hasattr(model, name) for name in ("components_", "components", "model_"))
 
 
 def _table(name: str, values: ArrayLike) -> Array:

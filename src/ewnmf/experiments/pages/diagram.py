@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.plots import display
 from ewnmf.plots import figures as plots
 
 if TYPE_CHECKING:
@@ -91,10 +92,10 @@ def _lane(figure: Figure, name: str, lane: Lane, hat: Array, only: Array, top: f
         _draw(small, feature.reshape(hat.shape), float(np.quantile(feature, 0.995)))
         _frame(small, PALE)
         if hats[at] > HAT_LIKE:
-            _frame(small, plots.VERMILION, 2.0)
+            _frame(small, display.VERMILION, 2.0)
     last = _axes(figure, AGAIN, low, FACE, FACE)
     _draw(last, lane.rebuilt.reshape(hat.shape))
-    _frame(last, plots.VERMILION if name == "NMF" else plots.BLUE, 2.0)
+    _frame(last, display.VERMILION if name == "NMF" else display.BLUE, 2.0)
     wide = FEATURES + COLUMNS * (SMALL + GAP) - GAP
     _arrow(figure, (LEFT + 1.93, 2.46 if name == "EWNMF" else 2.6), (WEIGHTS - 0.1, middle))
     _arrow(figure, (WEIGHTS + FACE + 0.1, middle), (FEATURES - 0.1, middle))
@@ -107,7 +108,7 @@ def _faces(figure: Figure, faces: Array) -> None:
     """The first face large, and some others below it."""
     first = _axes(figure, LEFT + 0.15, 2.58, FACE * 1.15, FACE * 1.15)
     _draw(first, faces[0])
-    _frame(first, plots.VERMILION, 2.0)
+    _frame(first, display.VERMILION, 2.0)
     for at, face in enumerate(faces[1:7]):
         line, column = divmod(at, 3)
         ax = _axes(figure, LEFT + column * (SMALL + GAP), 1.93 - line * (SMALL + GAP), SMALL, SMALL)

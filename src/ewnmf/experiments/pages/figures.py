@@ -13,6 +13,7 @@ import numpy as np
 
 from ewnmf.experiments.pages.statistics import MEASURES, PROTOCOLS, VIEWS, Experiment, Result, results, spread
 from ewnmf.experiments.protocol.paper import GAMMAS, PRINTED
+from ewnmf.plots import display
 from ewnmf.plots import figures as plots
 
 if TYPE_CHECKING:
@@ -36,13 +37,13 @@ BLACK, ORANGE, SKY = "#000000", "#E69F00", "#56B4E9"
 LOOKS: dict[str, Look] = {
     "nmf": Look(BLACK, "o"),
     "nmf-best": Look(BLACK, "o", "--", filled=False),
-    "onmf-codes": Look(plots.GREEN, "^"),
+    "onmf-codes": Look(display.GREEN, "^"),
     "onmf-components": Look(SKY, "v"),
     "semi-nmf": Look(ORANGE, "s"),
-    "convex-nmf": Look(plots.PURPLE, "D"),
-    "ewnmf-best": Look(plots.VERMILION, "P", "--", filled=False),
-    "ewnmf-one": Look(plots.VERMILION, "P"),
-    "ewnmf-auto": Look(plots.BLUE, "X", "-."),
+    "convex-nmf": Look(display.PURPLE, "D"),
+    "ewnmf-best": Look(display.VERMILION, "P", "--", filled=False),
+    "ewnmf-one": Look(display.VERMILION, "P"),
+    "ewnmf-auto": Look(display.BLUE, "X", "-."),
 }
 LOOKS["ewnmf"] = LOOKS["ewnmf-one"]
 AS_PRINTED = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf-best")

@@ -12,6 +12,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.experiments.pages.figures import LOOKS, panels
 from ewnmf.experiments.pages.markup import counted
+from ewnmf.plots import display
 from ewnmf.plots import figures as plots
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ def signal_weights(
             if column == 1:
                 ax.plot(data[j], color="black", lw=1)
             else:
-                ax.plot(weights[title][j] * data.shape[1], color=plots.BLUE, lw=1.2)
+                ax.plot(weights[title][j] * data.shape[1], color=display.BLUE, lw=1.2)
                 ax.set_ylim(-0.05 * top, top)
             plots._shade(ax, damaged[j].astype(bool))
             name = f"mixture {j + 1}" if column == 1 else "weight x m" if column == 2 else ""
@@ -104,11 +105,11 @@ def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
     later = run.cost[min(4, run.cost.size - 1) :]
     margin = 0.05 * (later.max() - later.min())
     ax.set_ylim(later.min() - margin, later.max() + 4 * margin)
-    ax.axvline(STABLE, color=plots.GREY, lw=1, ls=":", label=f"{STABLE} iterations")
+    ax.axvline(STABLE, color=display.GREY, lw=1, ls=":", label=f"{STABLE} iterations")
     rises = run.rises
     if rises.size:
         ax.plot(
-            rises, run.cost[rises - 1 - run.first], ls="", marker="|", ms=9, color=plots.VERMILION, label="cost rose"
+            rises, run.cost[rises - 1 - run.first], ls="", marker="|", ms=9, color=display.VERMILION, label="cost rose"
         )
     lost = (
         "" if np.isnan(run.late_fall) else f"\n{run.late_fall:.1%} lost after {STABLE}; {counted(rises.size, 'rise')}"

@@ -1,0 +1,250 @@
+"""What was there, and what a model puts in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ewnmf._types import Array
+from ewnmf.fitting.checks import check_count
+from ewnmf.plots.display import BLUE, GREY, VERMILION, Display, framed, mosaic, shade, short
+from ewnmf.plots.judged import MOST_ENTRIES, Judged, as_judged, judge
+from ewnmf.plots.kinds import kind_of
+from ewnmf.plots.trust import limits, series_axis
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["RepairDisplay"]
+
+
+class RepairDisplay(Display):
+    """Points before and after: what is distrusted is replaced by what is expected there, all else stays.
+
+    Images are drawn as four lines of pictures (data, expected, trust, repaired) and series as lines, both of the points
+    with most to repair. Of a table the most repaired attributes are drawn over its points; where `points` were asked
+    for, their most suspicious attributes as named pairs of value and expectation. Words are drawn in this way, too.
+
+    Parameters
+    ----------
+    judged : Judged
+        What a model says of points; `from_estimator` and `from_data` make it.
+    n_points : int, default=6
+        Points (or attributes of a table) shown.
+    top : int, default=12
+        Attributes shown of a point, where it is drawn by named pairs.
+    one_by_one : bool, default=False
+        Whether points of a table are drawn, not its attributes.
+
+    Attributes
+    ----------
+    figure_, ax_, axes_
+        What was drawn on.
+    """
+
+    def __init__(self, judged: Judged, *, n_points: int = 6, top: int = 12, one_by_one: bool = False) -> None:
+        self.judged = judged
+        self.n_points = check_count("n_points", n_points)
+        self.top = check_count("top", top)
+        self.one_by_one = one_by_one
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        *,
+        points: Any = None,
+        n_points: int = 6,
+        top: int = 12,
+        false_alarms: float = 0.01,
+        kind: str = "auto",
+        image_shape: Sequence[int] | None = None,
+        feature_names: Any = None,
+        point_names: Any = None,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw what a fitted estimator or `Repairer` makes of ``X`` (n x m).
+
+        Parameters
+        ----------
+        estimator : fitted estimator
+            Who is asked.
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows are points. Above 4 million entries, points in equal distances are looked at, and the picture says so.
+        points : sequence of int, optional
+            Numbers of the points to show; by default those with most to repair.
+        n_points, top
+            As of the class.
+        false_alarms : float, default=0.01
+            The share of undamaged entries that may be suspected.
+        kind, image_shape, feature_names
+            What the attributes are, as in `ComponentsDisplay`.
+        point_names : sequence of str, optional
+            Names of the points; by default the index of a pandas table, or their numbers.
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        RepairDisplay
+            With what was drawn.
+        """
+        how = {"kind": kind, "image_shape": image_shape, "feature_names": feature_names, "point_names": point_names}
+        found = judge(estimator, X, false_alarms=false_alarms, points=points, most=MOST_ENTRIES, **how)
+        count = n_points if points is None else len(found.rows)
+        return cls(found, n_points=count, top=top, one_by_one=points is not None).plot(ax=ax)
+
+    @classmethod
+    def from_data(
+        cls,
+        X: ArrayLike,
+        repaired: ArrayLike,
+        trust: ArrayLike,
+        *,
+        n_points: int = 6,
+        top: int = 12,
+        kind: str = "auto",
+        image_shape: Sequence[int] | None = None,
+        feature_names: Any = None,
+        point_names: Any = None,
+        one_by_one: bool = False,
+        ax: Axes | None = None,
+    ) -> Self:
+        """Draw points, what they were repaired to and their trust (n x m each).
+
+        Returns
+        -------
+        RepairDisplay
+            With what was drawn.
+        """
+        values = np.asarray(X, dtype=float)
+        found = kind_of(values, feature_names, kind, image_shape)
+        judged = as_judged(values, found, point_names, trust=trust, repaired=repaired)
+        return cls(judged, n_points=n_points, top=top, one_by_one=one_by_one).plot(ax=ax)
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw on the axes, or on a figure of pyplot.
+
+        Parameters
+        ----------
+        ax : matplotlib axes, optional
+            Where to draw.
+
+        Returns
+        -------
+        RepairDisplay
+            Itself.
+        """
+        kind = self.judged.kind.name
+        if kind == "images":
+            self._images(ax)
+        elif kind == "series":
+            self._series(ax)
+        elif kind == "table" and not self.one_by_one and len(self.judged.rows) > 1:
+            self._columns(ax)
+        else:
+            self._pairs(ax)
+        self._say(self.judged.kind.guess, f"{self.judged.sampled}." if self.judged.sampled else "")
+        return self
+
+    def _images(self, ax: Axes | None) -> None:
+        judged, shape = self.judged, self.judged.kind.shape
+        assert shape is not None
+        at = judged.worst(self.n_points)
+        aspect = shape[0] / shape[1]
+        made = self._panels(ax, 4, 1, size=(2.2 + 1.1 * len(at), 0.7 + 4 * (1.1 * aspect + 0.12)))
+        scale = limits(judged.values[at])
+        titles = [str(label) for label in judged.labels[at]]
+        lines = {"data": judged.values, "expected": judged.expected, "trust": judged.trust, "repaired": judged.repaired}
+        for where, (name, table) in zip(made, lines.items(), strict=True):
+            trusted = name == "trust"
+            how: dict[str, Any] = {"colours": "cividis" if trusted else "gray", "scale": (0, 1) if trusted else scale}
+            first = titles if name == "data" else ()
+            shown = mosaic(where, table[at].reshape(-1, *shape), len(at), titles=first, row_labels=[name], **how)
+            self.figure_.colorbar(shown, ax=where, aspect=8)
+
+    def _series(self, ax: Axes | None) -> None:
+        judged = self.judged
+        at = judged.worst(self.n_points)
+        axis = series_axis(judged)
+        self._lines(
+            ax, axis, [(str(judged.labels[p]), judged.values[p], judged.repaired[p], judged.suspects[p]) for p in at]
+        )
+
+    def _columns(self, ax: Axes | None) -> None:
+        judged = self.judged
+        drawn = []
+        for j in judged.columns(min(self.n_points, judged.values.shape[1])):
+            share = 100 * judged.suspects[:, j].mean()
+            name = f"{short(judged.kind.names[j])} ({share:.0f} % suspect)"
+            drawn.append((name, judged.values[:, j], judged.repaired[:, j], judged.suspects[:, j]))
+        self._lines(ax, judged.rows, drawn)
+        self.axes_[-1].set_xlabel("point")
+
+    def _lines(self, ax: Axes | None, axis: Array, drawn: list[tuple[str, Array, Array, Array]]) -> None:
+        """Panels of a name, values, repaired values and where they were suspect."""
+        columns = 1 if len(drawn) <= 3 else 2
+        rows = ceil(len(drawn) / columns)
+        made = self._panels(
+            ax, rows, columns, size=(4.6 * columns + 1.2 * (columns == 1), 0.8 + 1.55 * rows), sharex=True
+        )
+        for where, (name, values, mended, suspects) in zip(made, drawn, strict=False):
+            shade(where, axis, suspects)
+            where.plot(axis, values, color=VERMILION, lw=1, label="data")
+            where.plot(axis, mended, color=BLUE, lw=1.2, label="repaired")
+            missing = np.isnan(values)
+            where.plot(axis[missing], mended[missing], ".", color=BLUE, ms=4)
+            where.margins(x=0)
+            framed(where, name)
+        for left in made[len(drawn) :]:
+            left.set_axis_off()
+        self.axes_ = made[: len(drawn)]
+        made[0].legend(fontsize=8, frameon=True, framealpha=0.85, edgecolor="none", loc="best")
+
+    def _pairs(self, ax: Axes | None) -> None:
+        judged = self.judged
+        at = judged.worst(self.n_points)
+        columns = min(2, len(at))
+        rows, top = ceil(len(at) / columns), min(self.top, judged.values.shape[1])
+        made = self._panels(ax, rows, columns, size=(5.2 * columns, 0.4 + (0.9 + 0.24 * top) * rows))
+        for where, point in zip(made, at, strict=False):
+            self._pair_panel(where, int(point), top)
+        handles, names = made[0].get_legend_handles_labels()
+        self.figure_.legend(handles, names, loc="outside upper center", ncols=3, fontsize=8, frameon=False)
+        for left in made[len(at) :]:
+            left.set_axis_off()
+        self.axes_ = made[: len(at)]
+
+    def _pair_panel(self, where: Axes, point: int, top: int) -> None:
+        judged = self.judged
+        trust = np.where(np.isnan(judged.trust[point]), 0, judged.trust[point])
+        order = np.argsort(trust, kind="stable")[:top]
+        places = np.arange(len(order))
+        values, expected = judged.values[point, order], judged.expected[point, order]
+        numbers = [f"{v:.4g}  →  {y:.4g}" for v, y in zip(values, expected, strict=True)]
+        if judged.kind.name == "table":  # attributes of different units
+            largest = np.fmax(np.abs(values), np.abs(expected))
+            unit = np.where(largest > 0, largest, 1)
+            values, expected = values / unit, expected / unit
+            where.set_xlabel("share of the larger one", fontsize=8)
+            where.set_xlim(min(0.0, np.nanmin([values, expected])) - 0.05, 1.05)
+        where.hlines(places, values, expected, color=GREY, lw=2, zorder=1)
+        suspect = judged.suspects[point, order]
+        where.scatter(values[~suspect], places[~suspect], color="black", marker="o", s=26, label="value", zorder=3)
+        where.scatter(
+            values[suspect], places[suspect], color=VERMILION, marker="X", s=44, label="suspect value", zorder=3
+        )
+        where.scatter(expected, places, facecolor="white", edgecolor=BLUE, marker="D", s=26, label="expected", zorder=2)
+        where.set_yticks(places, [short(judged.kind.names[j]) for j in order])
+        where.set_ylim(len(order) - 0.4, -0.6)
+        beside = where.secondary_yaxis("right")
+        beside.set_yticks(places, ["missing" + said[3:] if said.startswith("nan") else said for said in numbers])
+        beside.tick_params(length=0, labelsize=8)
+        beside.spines["right"].set_visible(False)
+        framed(where, f"point {short(str(judged.labels[point]))}")
+        where.grid(axis="x", color="#E5E5E5")
