@@ -1,10 +1,10 @@
 """Does the fast solver cost anything: ``python -m benchmarks.paired [--seeds 20] [--sets yale ...] [--times 4]``.
 
-The estimators' default solver for entropy weights against the paper's multiplicative updates, which share their starts:
-what 300 iterations of ``"mu"`` reach, and what the default ends with. Clusterings are those of k-means with 10 starts on
-the run's codes, raw and with unit norm. Points are scaled to [0, 1] each; damage is a block in 30 % of the images. Repair
-is soft, ``t x + (1 - t) y`` with ``t = exp(-d / gamma)``, and judged by its root mean square error over damaged images.
-A difference is clearly below 0 where it lies more than two of its standard errors below it.
+The estimators' default solver for entropy weights against the paper's multiplicative updates, which share their
+starts: what 300 iterations of ``"mu"`` reach, and what the default ends with. Clusterings are those of k-means with 10
+starts on the run's codes, raw and with unit norm. Points are scaled to [0, 1] each; damage is a block in 30 % of the
+images. Repair is soft, ``t x + (1 - t) y`` with ``t = exp(-d / gamma)``, and judged by its root mean square error over
+damaged images. A difference is clearly below 0 where it lies more than two of its standard errors below it.
 """
 
 from __future__ import annotations

@@ -213,6 +213,11 @@ class Rule:
         return (W,)
 
     @property
+    def scales_freely(self) -> bool:
+        """Whether components may be multiplied, and their codes divided, by any positive number."""
+        return False
+
+    @property
     def loses_weight(self) -> bool:
         """Whether entries of the basis may be left with next to no weight, and `weight_shares` tells."""
         return False

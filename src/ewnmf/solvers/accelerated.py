@@ -9,12 +9,19 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure
+from ewnmf.models.base import Factors
 from ewnmf.solvers.orders import Run, State
 
-__all__ = ["PATIENCE", "accelerated", "along", "beyond"]
+__all__ = ["PACE", "PATIENCE", "accelerated", "along", "balanced", "beyond"]
 
 PATIENCE = 10
 """Iterations for which a run may stand still: momentum that leads astray is noticed when ``E`` rises."""
+
+
+_NARROWEST = 1e-6
+"""Components whose sums are further apart are left as they are: floors are among them."""
+PACE = 4.0
+"""Multiplicative iterations that an extrapolated one is worth, about."""
 
 
 def accelerated(run: Run, max_iter: int, first: str, onwards: Callable[..., Array]) -> Iterator[tuple[State, Measure]]:
@@ -82,3 +89,17 @@ def along(now: Array, before: Array, step: float | Array, floor: float) -> Array
     further += now
     np.maximum(further, 0, out=further)
     return further
+
+
+def balanced(factors: Factors, fixed: int) -> Factors:
+    """The same product from components of equal sums, but for those that stay; extrapolation drives them apart."""
+    W, sums = factors.W, np.array(factors.W.T, np.float64, order="C").sum(axis=1)
+    moves = (sums > 0) & (np.arange(sums.size) >= fixed)
+    if moves.sum() < 2:
+        return factors
+    scales = np.ones_like(sums)
+    scales[moves] = np.exp(np.mean(np.log(sums[moves]))) / sums[moves]
+    if not (scales.min() > _NARROWEST and scales.max() < 1 / _NARROWEST):
+        return factors
+    H = np.asfortranarray(factors.H / scales[:, None], dtype=factors.H.dtype)
+    return factors._replace(basis=(np.asfortranarray(W * scales, dtype=W.dtype), *factors.basis[1:]), H=H)

@@ -14,6 +14,7 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.solvers.accelerated import balanced
 from ewnmf.solvers.orders import ORDERS, Run, State
 from ewnmf.solvers.registry import SOLVERS
 from ewnmf.storage.base import Storage
@@ -104,7 +105,8 @@ def solve(
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
-    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`.
+    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`. `tol` is for plain steps;
+    a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -115,7 +117,10 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            return _iterate(run, _limited(iterations), _Stop(tol, chosen.patience), tuner, callbacks)
+            solution = _iterate(run, _limited(iterations), _Stop(chosen.pace * tol, chosen.patience), tuner, callbacks)
+    if chosen.extrapolates and run.kernel.rule.scales_freely:
+        solution = solution._replace(factors=balanced(solution.factors, fixed))
+    return solution
 
 
 class _Stop:

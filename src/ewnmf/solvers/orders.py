@@ -135,8 +135,8 @@ def _start_sums(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block
 
 def _gram(block: Block, H: Array) -> Array:
     """``HH'`` (K x K) of a block, the points weighted."""
-    wide = H.astype(np.float64, copy=False)
-    gram: Array = wide @ weighed(wide, block.s).T
+    wide = np.array(H, np.float64, order="C")
+    gram: Array = weighed(wide, block.s) @ wide.T
     return gram
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from ewnmf.kernels.reference import Measure
-from ewnmf.solvers.accelerated import PATIENCE, accelerated, along, beyond
+from ewnmf.solvers.accelerated import PACE, PATIENCE, accelerated, along, beyond
 from ewnmf.solvers.orders import Run, State, plain
 
 __all__ = ["AUTO", "SOLVERS", "Solver"]
@@ -24,18 +24,19 @@ class Solver:
     """From a run, the number of iterations and the order of the first one: after each, the state and its measure."""
     coordinates: bool = False
     """Whether the steps are those of coordinate descent."""
+    pace: float = 1.0
+    """Iterations of the plain steps that one is worth: it is asked for as many times the fall of the objective."""
     patience: int = 1
     """Iterations over which the fall of the objective is judged: extrapolated ones may stand still for a while."""
-
-    @property
-    def extrapolates(self) -> bool:
-        """Whether steps go on from beyond the last ones."""
-        return self.patience > 1
+    extrapolates: bool = False
+    """Whether steps go on from beyond the last ones."""
 
 
 SOLVERS: dict[str, Solver] = {
     "mu": Solver(plain),
-    "accelerated": Solver(partial(accelerated, onwards=beyond), patience=PATIENCE),
+    "accelerated": Solver(partial(accelerated, onwards=beyond), pace=PACE, patience=PATIENCE, extrapolates=True),
     "cd": Solver(plain, coordinates=True),
-    "accelerated-cd": Solver(partial(accelerated, onwards=along), coordinates=True, patience=PATIENCE),
+    "accelerated-cd": Solver(
+        partial(accelerated, onwards=along), coordinates=True, patience=PATIENCE, extrapolates=True
+    ),
 }
