@@ -120,11 +120,12 @@ def test_points_of_weight_zero_have_no_influence(model: Any, X: np.ndarray) -> N
     np.testing.assert_array_equal(clone(model).fit(X[weights > 0]).components_, components)
 
 
-def test_weighted_and_repeated_points_start_alike_where_they_are_few(X: np.ndarray) -> None:
-    """Fewer points than components, but not when each is counted twice."""
+@pytest.mark.parametrize("counts", [[2, 2, 2, 2, 0, 0, 0], [2, 0, 2, 0, 0, 0, 0]])
+def test_weighted_and_repeated_points_start_alike_where_they_are_few(counts: list[int], X: np.ndarray) -> None:
+    """Fewer points than components, but not when each is counted twice, or with those of no weight."""
     model = ewnmf.SemiNMF(5, **QUICK)
-    once = clone(model).fit(100 * X[:4], sample_weight=np.full(4, 2.0))
-    twice = clone(model).fit(100 * np.repeat(X[:4], 2, axis=0))
+    once = clone(model).fit(100 * X[:7], sample_weight=np.array(counts, dtype=float))
+    twice = clone(model).fit(100 * np.repeat(X[:7], counts, axis=0))
     np.testing.assert_allclose(once.components_, twice.components_, rtol=1e-6, atol=1e-6)
 
 
@@ -241,6 +242,17 @@ def test_bad_weights(given_weights: Any, message: str, X: np.ndarray) -> None:
         ewnmf.NMF(2, **QUICK).fit(X).score(X, sample_weight=given_weights)
     with pytest.raises(ValueError, match=f"feature_weight {message}"):
         ewnmf.factorize(X.T, 2, feature_weight=given_weights)
+
+
+@pytest.mark.parametrize(("dtype", "heavy"), [(np.float64, 1e50), (np.float32, 1e10)])
+def test_weights_whose_products_would_overflow_are_refused(dtype: Any, heavy: float, X: np.ndarray) -> None:
+    """They gave NaN."""
+    model = ewnmf.ConvexNMF(2, feature_weight=np.full(X.shape[1], heavy), **QUICK)
+    s = np.ones(len(X))
+    s[1] = heavy
+    with pytest.raises(ValueError, match=r"feature_weight times sample_weight is up to 1e.* overflow float.*; divide"):
+        model.fit(X.astype(dtype), sample_weight=s)
+    assert np.isfinite(model.set_params(feature_weight=None).fit(X.astype(dtype), sample_weight=s).loss_curve_).all()
 
 
 def test_no_feature_weights_for_unweighted_methods(X: np.ndarray) -> None:

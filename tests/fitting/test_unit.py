@@ -93,6 +93,16 @@ ROUNDS = 1e-7
 their end are known to the root of that."""
 
 
+@pytest.mark.parametrize("order", ["components-first", "codes-first"])
+@pytest.mark.parametrize("dtype", SCALES)
+def test_points_that_depend_on_each_other_start_in_the_size_of_the_data(dtype: Any, order: str) -> None:
+    """Six points of which three differ cannot say all of five components: the rest of the start stays."""
+    X = np.repeat(np.random.default_rng(0).normal(size=(3, 6)), 2, axis=0).astype(dtype)
+    model = ewnmf.SemiNMF(5, weighting="none", order=order, max_iter=3, tol=0, random_state=0)
+    one, *others = (model.fit(c * X).inverse_transform(model.transform(c * X)) / c for c in (1, dtype(2) ** 15))
+    np.testing.assert_array_equal(others[0], one)
+
+
 @pytest.mark.parametrize("dtype", SCALES)
 @pytest.mark.parametrize(("cls", "options"), CASES, ids=str)
 def test_the_unit_changes_nothing(cls: type[Any], options: dict[str, Any], dtype: Any) -> None:
@@ -343,6 +353,17 @@ def test_what_has_no_known_unit_is_left_as_it_is() -> None:
         ewnmf.NMF(2, loss=_OwnLoss()).fit(1e103 * DATA)
 
 
+def test_absolute_errors_of_next_to_nothing_are_refused_in_single_precision() -> None:
+    """Weights are ``1 / sqrt(d)``, up to 1e31 here, and their sums overflowed."""
+    X, model = DATA.astype(np.float32) * np.float32(1e-25), ewnmf.NMF(2, weighting="l1", max_iter=3, tol=0)
+    with pytest.raises(
+        ValueError, match=r"X has values of at most .*e-2\d, whose weights of up to .* overflow float32"
+    ):
+        model.fit(X)
+    assert np.isfinite(model.fit(X.astype(np.float64)).loss_curve_).all()
+    assert np.isfinite(model.fit(X * np.float32(1e10)).loss_curve_).all()
+
+
 def test_gamma_stays_a_gamma() -> None:
     assert Entropy(1e200).times(1e200).gamma == np.finfo(float).max
     assert Entropy(1e-200).times(1e-200).gamma == np.finfo(float).tiny
@@ -378,8 +399,9 @@ def test_a_gamma_below_single_precision_has_a_unit(weighting: str, loss: str, po
     one, other = (
         answers(at(ewnmf.NMF, unit, 1e-46, loss=loss, alpha=2.0, weighting=weighting), X, unit) for unit in (1.0, c)
     )
-    for name in ("reconstruction", "weights", "curve", "error"):
+    for name in ("reconstruction", "weights", "curve"):
         np.testing.assert_array_equal(other[name], one[name], err_msg=name)
+    assert other["error"] == pytest.approx(one["error"], rel=1e-15)  # the root of a loss
     assert other["gamma"] == pytest.approx(1e-46)
 
 

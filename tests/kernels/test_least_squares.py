@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 
 from ewnmf import losses, models, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
-from ewnmf.kernels.least_squares import nonnegative
+from ewnmf.kernels.least_squares import flat, nonnegative, opened
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
 from ewnmf.kernels.stored import StoredKernel
@@ -93,6 +93,19 @@ def test_every_round_lowers_the_objective(**drawn: Any) -> None:
         after = made.excess(made.codes(made.kernel, rounds, 0.0))
         assert np.all(after <= before + (1e-5 if made.single else 1e-11) * (np.abs(before) + 1e-3))
         before = after
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_where_the_objective_is_flat_rounding_does_not_choose(single: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps up to `flat` times the last ``E`` are taken, by both kernels: 0 takes none, and leaves the opening."""
+    made = Made((weightings.Entropy(0.1), single, False), 8, 9, 3, 0, models.NMF())
+    eps = 2.0**-23 if single else 2.0**-52
+    assert 2 * eps < flat(made.W.dtype) - 1 < 100 * eps
+    monkeypatch.setattr("ewnmf.kernels.least_squares.flat", lambda dtype: 0.0)
+    monkeypatch.setattr("ewnmf.kernels.compiled.fused.flat", lambda dtype: 0.0)
+    for kernel in (made.kernel, made.reference):
+        start = np.ones((3, 8), made.W.dtype, order="F")
+        np.testing.assert_array_equal(made.codes(kernel), opened(kernel, made.block, start, made.W))
 
 
 @given(K=st.integers(1, 12), m=st.integers(1, 30), seed=st.integers(0, 10**6), repeated=st.booleans())

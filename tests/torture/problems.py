@@ -192,6 +192,11 @@ class Problem:
         """The largest value, 1 where all are 0."""
         return self.largest or 1.0
 
+    @property
+    def fitted_as_it_is(self) -> bool:
+        """Whether the fit stays in the unit of the data; else it is brought to about one, floors and all."""
+        return 2**-20 <= self.largest <= 2**20
+
     def least(self, name: str = "E") -> float:
         """``F``: what reconstructions at the floor cost; losses whose degree is not positive take no zeros."""
         height, degree = self.K * tolerances.floor(self.X.dtype) * self.scale, self.degree_of(name)
@@ -221,14 +226,16 @@ class Problem:
             faint[:] = False
         return np.broadcast_to(faint.any(axis=1, keepdims=True), Y.shape) if self.weighting == "entropy" else faint
 
-    def corrected(self, components: Array) -> float:
+    def corrected(self, components: Array, way: str) -> float:
         """How many times more rounding there is where a basis is corrected, not made anew: weighted Semi-NMF's.
 
-        Its error is that of the old basis, which may be larger by as much as the ridge lets it shrink in a step.
+        Its error is that of the old basis, which may be larger by as much as the ridge lets it shrink in a step. Drawn
+        ones are of the size of the data.
         """
         if self.name != "SemiNMF" or (self.weighting == "none" and bool((self.priors == 1).all())):
             return 1.0
-        start = self.scale if self.components is None else max(self.scale, float(np.abs(self.components).max()))
+        given = self.components if way == "factorize" or self.init == "custom" else None
+        start = self.scale if given is None else max(self.scale, float(np.abs(given).max()))
         end = float(np.abs(components).max(initial=0))
         ridge: float = self.model.ridge  # type: ignore[attr-defined]
         return float(np.clip(start / end if end > 0 else np.inf, 1, 1 / ridge))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,9 @@ from tests.torture.properties import Outcome, examine
 __all__ = ["LONGEST", "Report", "run"]
 
 LONGEST = 120.0
-"""Seconds that a problem may take, compilation included."""
+"""Seconds of a processor that a problem may take, compilation included."""
+HANGING = 10 * LONGEST
+"""Seconds after which a problem hangs, however busy the machine is."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,9 @@ def _work(pipe: Connection, seed: int, indices: range, until: float) -> None:
             break
         problem = draw(seed, index)
         pipe.send(Report(index, str(problem)))
+        signal.setitimer(signal.ITIMER_PROF, LONGEST)
         pipe.send(Report(index, str(problem), examine(problem)))
+    signal.setitimer(signal.ITIMER_PROF, 0)
     pipe.send(None)
 
 
@@ -79,7 +84,9 @@ def run(seed: int, count: int, minutes: float, jobs: int) -> Iterator[Report]:
                         report = worker.pipe.recv()
                     except EOFError:
                         worker.process.join()
-                        yield worker.lose(f"ended with code {worker.process.exitcode}")
+                        code = worker.process.exitcode
+                        slow = code == -signal.SIGPROF
+                        yield worker.lose(f"took more than {LONGEST:g} s" if slow else f"ended with code {code}")
                         continue
                     if report is None:
                         workers.remove(worker)
@@ -87,8 +94,8 @@ def run(seed: int, count: int, minutes: float, jobs: int) -> Iterator[Report]:
                         yield report
                     else:
                         worker.at, worker.since = report, time.time()
-                elif worker.at is not None and time.time() - worker.since > LONGEST:
-                    yield worker.lose(f"took more than {LONGEST:g} s")
+                elif worker.at is not None and time.time() - worker.since > HANGING:
+                    yield worker.lose(f"did not end in {HANGING:g} s")
     finally:
         for worker in workers:
             worker.process.kill()

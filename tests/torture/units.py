@@ -37,15 +37,15 @@ def see_units(problem: Problem, way: str, rng: np.random.Generator) -> None:
     if not exact or not all(_normal(p.gamma) == _normal(problem.gamma) for p in (ordinary, other)):
         raise Undecided
     answer = _in_unit(comparable(ask(other, way)), c, problem)
-    with nullcontext() if _fitted_as_it_is(other) else _components_of_unit(min(c, 1.0)):
-        _compare(Trial(ordinary, way, _blur(other, way)), other, answer, c)
+    with nullcontext() if other.fitted_as_it_is else _components_of_unit(min(c, 1.0)):
+        _compare(Trial(ordinary, way), other, answer, c)
 
 
 def _compare(trial: Trial, other: Problem, answer: Answer, c: float) -> None:
     try:
         trial.agrees_with(answer)
     except Violation:
-        if not _fitted_as_it_is(other):
+        if not other.fitted_as_it_is:
             raise
         if other.name == "SemiNMF" and _at_ceiling(trial.raw["components"]):
             raise Undecided from None
@@ -68,12 +68,7 @@ def _in_other_unit(ordinary: Problem, c: float) -> Problem:
     """
     other = ordinary.scaled(c)
     of_norm_one = ordinary.options.get("of") == "components" and not ordinary.monotone
-    return replace(other, components=ordinary.components) if of_norm_one and _fitted_as_it_is(other) else other
-
-
-def _fitted_as_it_is(problem: Problem) -> bool:
-    """Whether the fit stays in the unit of the data; else it is brought to about one, floors and all."""
-    return 2**-20 <= problem.largest <= 2**20
+    return replace(other, components=ordinary.components) if of_norm_one and other.fitted_as_it_is else other
 
 
 def _of_size_one(start: Array | None) -> Array | None:
@@ -83,24 +78,11 @@ def _of_size_one(start: Array | None) -> Array | None:
 
 def _start_has_unit(problem: Problem) -> bool:
     """Whether the estimator's start follows the unit, or its first step does: drawn components are of size 1."""
-    if problem.init == "custom":
-        return True
-    signed_first = problem.name == "SemiNMF" and problem.order == "codes-first" and problem.init == "random"
-    return problem.fixed is None and not signed_first
+    return problem.init == "custom" or problem.fixed is None
 
 
 def _normal(gamma: float | str) -> bool:
     return not isinstance(gamma, str) and bool(1e-290 < gamma < 1e290)
-
-
-def _blur(other: Problem, way: str) -> float:
-    """How many times more rounding there is than in the data, where Semi-NMF corrects components that are larger.
-
-    Drawn ones are of size one, unless their size matters.
-    """
-    if other.name != "SemiNMF" or way != "estimator" or other.init != "random" or not _fitted_as_it_is(other):
-        return 1.0
-    return max(1.0, 1 / other.largest)
 
 
 def _in_unit(answer: Answer, c: float, problem: Problem) -> Answer:

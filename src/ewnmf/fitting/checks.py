@@ -27,8 +27,10 @@ __all__ = [
     "check_fixed",
     "check_gamma",
     "check_grid",
+    "check_heaviest",
     "check_mask",
     "check_n_components",
+    "check_products",
     "check_reach",
     "check_share",
     "check_start",
@@ -97,6 +99,10 @@ _LARGEST = 0.33
 _REACH = {64: 2.0**430, 32: 2.0**100}
 """Up to these, and down to their inverses, data can be brought to about one, and results back: squares in double
 precision, factors in that of the data."""
+
+
+_HEAVIEST = {64: 2.0**256, 32: 2.0**50}
+"""Weights up to these can be summed times products of values, and in Convex-NMF times combinations, which have them."""
 
 
 def _limit(X: Array, problem: Problem, unit: float | None) -> float:
@@ -228,6 +234,18 @@ def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | N
     if not found.any():
         raise ValueError(f"{name} is all zero, so that nothing can be learned; give a positive weight somewhere.")
     return None if (found == 1).all() else found
+
+
+def check_products(dtype: Any, **weights: Array | None) -> None:
+    """Refuse weights, by the parameters that they come from, whose products would leave the numbers of `dtype`."""
+    most = {name: float(given.max()) for name, given in weights.items() if given is not None}
+    heaviest, limit = math.prod(most.values()), _HEAVIEST[np.finfo(dtype).bits]
+    if heaviest > limit:
+        names = " times ".join(name for name, value in most.items() if value > 1)
+        raise ValueError(
+            f"{names} is up to {heaviest:.3g}, whose sums overflow {dtype}; divide by a constant, so that it is below "
+            f"{limit:.1g}."
+        )
 
 
 def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:

@@ -179,6 +179,7 @@ def read_points(
     A = checks.check_weights(weights, X, problem)
     s = checks.check_vector("sample_weight", sample_weight, X.shape[0], X.dtype)
     f = checks.check_vector("feature_weight", feature_weight, X.shape[1], X.dtype)
+    checks.check_products(X.dtype, weights=A, feature_weight=f, sample_weight=s)
     why = problem.model.refuses_priors()
     if why is not None and f is not None:
         raise ValueError(f"feature_weight was given, but {why}.")
