@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -21,9 +23,9 @@ def test_one_line_for_everything_that_is_compiled() -> None:
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_verbose_fit_says_it(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def drawn(*given: object, **options: object) -> object:
+    def drawn(*given: Any) -> Any:
         tell()
-        return learn(*given, **options)
+        return learn(*given)
 
     learn = EWNMF._learn
     monkeypatch.setattr(EWNMF, "_learn", drawn)
