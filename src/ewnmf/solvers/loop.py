@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -128,9 +128,9 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            limited = _limited(iterations)
+            stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
             counted = limited if watch is None else _counted(limited, watch, max_iter)
-            solution = _iterate(run, counted, _Stop(chosen.pace * tol, chosen.patience), tuner, callbacks)
+            solution = _iterate(run, counted, stop, tuner, callbacks)
     if chosen.extrapolates and run.kernel.rule.scales_freely:
         solution = solution._replace(factors=balanced(solution.factors, fixed))
     return solution
@@ -161,9 +161,10 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
 
 def _counted(iterations: Iterator[Any], watch: Watch, max_iter: int) -> Iterator[Any]:
     """The same iterations, each told to somebody who waits."""
-    for number, item in enumerate(iterations, 1):
-        watch.iteration(number, max_iter)
-        yield item
+    with closing(iterations):  # type: ignore[type-var]
+        for number, item in enumerate(iterations, 1):
+            watch.iteration(number, max_iter)
+            yield item
 
 
 def _iterate(
