@@ -29,6 +29,7 @@ DEMO = ("demo-signals.png", "demo-digits.png")
 RANKS = {"rank-digits.png": "digits", "rank-yale.png": "Yale"}
 ELSEWHERE = {
     "bench-": "make bench, which measures times",
+    "gallery/": "make gallery, then docs/pictures.py",
     "choosing-gamma/": "ewnmf reproduce auto-gamma --render, from stored results",
     "reproduction/": "ewnmf reproduce --render, from stored results",
 }
