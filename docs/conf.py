@@ -23,13 +23,14 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 templates_path = ["_templates"]
-# The results, the rules and what they do with damage are included by choosing-gamma.md.
+# Pages that are included: by choosing-gamma.md, and the last one of ours by repair.md.
 exclude_patterns = [
     "_build",
     "_templates",
     "choosing-gamma-results.md",
     "choosing-gamma-rules.md",
     "choosing-gamma-damage.md",
+    "repair-study.md",
     "sg_execution_times.rst",
     "gallery/sg_execution_times.rst",
     "tutorials/sg_execution_times.rst",
