@@ -186,7 +186,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         points.warn("the codes of the mean point", "components of 0")
         self._learn_facts(job.points, job.problem)
         drawn = self._starts(job, n_components, starts, n_init)
-        with telling(Progress(label=type(self).__name__).say if self.verbose else None):
+        with telling(self._say if self.verbose else None):
             best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
         self._warn(best)
 
@@ -313,7 +313,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.gamma_ = problem.weighting.strength
         self.gamma_path_ = solution.path
         if self.verbose and solution.path is not None:
-            Progress(label=type(self).__name__).say(solution.path.verdict)
+            self._say(solution.path.verdict)
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)
@@ -322,6 +322,10 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         codes = factors.H.T if job.counted.all() else factors.H.T[job.counted]
         self.calibration_ = calibrate(*residuals_of(job.points, codes, self.components_, self._bounds))
         return solution
+
+    def _say(self, words: str) -> None:
+        """Write a line to where the progress goes."""
+        Progress(label=type(self).__name__).say(words)
 
     def _warn(self, solution: Solution) -> None:
         if solution.reason == "max_iter" and self.tol > 0:
