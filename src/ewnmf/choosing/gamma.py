@@ -56,6 +56,8 @@ MORE = 1.1
 """Where it is this many times the least one, smaller gammas are not tried."""
 JUDGED = 1 << 22
 """Entries whose losses are looked at, at the most."""
+COARSER = 5.0
+"""Trials for damage end at this many times `tol`; the fit that is kept is made anew."""
 KEY = b"choosing gamma"
 
 
@@ -134,6 +136,8 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     request, trials = job.request, _Trials.of(job.unwatched(), start)
     count = 1 if request.times is not None else len(request.gammas or request.relative)
     job.settings.stage(f"choosing gamma, 1 of {count + 1} (plain NMF)", count)
+    if request.rule == "auto" and job.settings.tol > 0:
+        trials = replace(trials, coarse=True)
     plain = trials.at(math.inf)
     scale = plain.loss / trials.job.points.data.mass
     n = trials.job.points.X.shape[0]
@@ -151,7 +155,8 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
             return solution._replace(path=GammaPath.single(found, scale, "self-tuned", n))
         trials = judge.trials
         path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
-    if trials.whole and not trials.masked and not job.settings.callbacks:
+    kept = trials.whole and not trials.masked and (not trials.coarse or path.gamma == math.inf)
+    if kept and not job.settings.callbacks:
         return best._replace(path=path)
     job.settings.stage("fit at the chosen gamma")
     return job.at(path.gamma).run(start)._replace(path=path)
@@ -196,6 +201,8 @@ class _Trials:
     start: Factors
     whole: bool
     masked: bool = False
+    coarse: bool = False
+    """Whether they need not go to the end, but for plain NMF, whose loss is the unit of gamma."""
 
     @classmethod
     def of(cls, job: Job, start: Factors) -> _Trials:
@@ -213,8 +220,11 @@ class _Trials:
 
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`."""
+        job = self.job.at(gamma)
+        if self.coarse and gamma < math.inf:
+            job = replace(job, settings=replace(job.settings, tol=COARSER * job.settings.tol))
         try:
-            return self.job.at(gamma).run(self.start)
+            return job.run(self.start)
         except Interrupted as interrupt:
             if self.whole:
                 raise
