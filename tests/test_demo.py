@@ -240,7 +240,7 @@ def test_file_that_cannot_be_written_is_a_sentence(tmp_path, capsys):
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert demo.main(["--output", str(tmp_path / "new")]) == 2
     expected = 'The demo draws figures, but ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".\n'
     assert capsys.readouterr() == ("", expected)
