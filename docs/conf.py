@@ -14,8 +14,14 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
 ]
-# The results, the rules and what they do with damage are included by choosing-gamma.md.
-exclude_patterns = ["_build", "choosing-gamma-results.md", "choosing-gamma-rules.md", "choosing-gamma-damage.md"]
+# Pages that are included: by choosing-gamma.md, and the last one by repair.md.
+exclude_patterns = [
+    "_build",
+    "choosing-gamma-results.md",
+    "choosing-gamma-rules.md",
+    "choosing-gamma-damage.md",
+    "repair-study.md",
+]
 myst_enable_extensions = ["amsmath", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 

@@ -28,7 +28,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
 from ewnmf.solvers.orders import ORDERS
-from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS
 
@@ -113,7 +113,7 @@ class Factorization:
         )
 
 
-@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=SOLVERS, order=ORDERS)
+@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=(AUTO, *SOLVERS), order=ORDERS)
 def factorize(
     X: Any,
     n_components: Any,
@@ -176,12 +176,14 @@ def factorize(
     order : $order
         Which factor moves first.
     solver : $solver
-        The paper's multiplicative updates; the same from extrapolated points (``model="nmf"`` only); or coordinate
-        descent (``model="nmf"``, squared errors, no weights of entries).
+        The paper's multiplicative updates; the same from extrapolated points (``model="nmf"`` only); coordinate
+        descent (``model="nmf"``, squared errors, no weights of entries), extrapolated, too; or the one that the
+        estimators take.
     max_iter : int
         Iterations at the most.
     tol : float
-        Stop when ``E`` falls by at most this share of itself in an iteration; 0 means never.
+        Stop when ``E`` falls by at most this share of itself in an iteration (in the mean of ten, where steps are
+        extrapolated); 0 means never.
     n_jobs : int, optional
         Threads; all usable cores where not given. The result does not depend on it.
     rng : int, numpy.random.Generator, optional

@@ -91,7 +91,7 @@ def _varied(problem: Problem, rng: Rng) -> Problem:
         plain: dict[str, Any] = {"weighting": "none", "gamma": "auto", "weights": None}
         if chance(rng, 0.95):
             plain |= {"hidden": None, "feature_weight": None}
-        return replace(problem, solver="cd", **plain)
+        return replace(problem, solver=rng.choice(["cd", "accelerated-cd"]).item(), **plain)
     return problem
 
 

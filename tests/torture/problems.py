@@ -178,7 +178,7 @@ class Problem:
         if self.weighting == "l1":
             exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S
             return 1e-12 * E[0] + exact if self.X.dtype == np.float64 else self.slack(E[:-1], S, self.rounding)
-        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.solver == "cd" else 0.0
+        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.solver.endswith("cd") else 0.0
         return tolerances.rounding(E, S, self.X.dtype, self.rounding) + by_products
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
-from ewnmf.choosing.neighbours import Neighbourhoods, partitions
+from ewnmf.choosing.neighbours import Neighbourhoods, partitions, unlike_within
 from ewnmf.choosing.trimmed import trimmed_loss
 from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.pipeline import Job
@@ -32,6 +32,8 @@ __all__ = ["GammaPath", "choose_gamma"]
 RISE = 1.02
 """Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
 LEAST_RISE = 0.01
+KEPT = 0.95
+"""The share of plain NMF's score by what is within the points that a fit must have, whatever its own score is."""
 HALVINGS = (0, 2)
 """Neighbourhoods are asked at plain NMF's mean loss, halved so many times."""
 LOST, LEAST_FALL = 0.5, 0.1
@@ -170,7 +172,7 @@ def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -
         fit = judge.trials.at(gamma)
         gammas.append(gamma)
         scores.append(judge.score(fit))
-        if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]):
+        if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]) and judge.keeps(fit, plain):
             chosen, best = len(gammas) - 1, fit
         if request.gammas is None and judge.lost(scores[-1], scores[chosen]):
             break
@@ -235,6 +237,9 @@ class _Judge(Protocol):
     def clear(self, score: float, plain: float) -> bool:
         """Whether a score is reason enough to leave plain NMF."""
 
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        """Whether a fit has not lost what plain NMF had."""
+
     def lost(self, score: float, best: float) -> bool:
         """Whether smaller gammas need no try."""
 
@@ -270,17 +275,25 @@ class _Trimmed:
     def clear(self, score: float, plain: float) -> bool:
         return score > LESS * plain
 
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        return True
+
     def lost(self, score: float, best: float) -> bool:
         return score < MORE * best
 
 
 @dataclass(frozen=True, eq=False)
 class _Neighbours:
-    """Scores by the neighbourhoods of some of the points."""
+    """Scores by the neighbourhoods of some of the points.
+
+    Neighbours may be alike by what many points share to a different degree, such as light; a fit that follows it makes
+    groups of light. So it must keep the neighbourhoods `within` the points, too, by what is left of them without that.
+    """
 
     trials: _Trials
     rows: Array
     graphs: tuple[Neighbourhoods, ...]
+    within: Neighbourhoods | None = None
     rule: ClassVar[str] = "neighbourhoods"
 
     @classmethod
@@ -294,14 +307,25 @@ class _Neighbours:
         some = points.take(rows)
         with single_threaded_blas(openmp=True):
             graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.job.settings.n_jobs)
-            return cls(trials, rows, tuple(graphs))
+            apart = unlike_within(some, count)
+            within = None if apart is None else Neighbourhoods.joining(apart, count)
+            return cls(trials, rows, tuple(graphs), within)
 
     def score(self, fit: Solution) -> float:
-        """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""
+        """How much of the groups in the fit's codes is smooth."""
+        return self._smooth(fit, self.graphs)
+
+    def _smooth(self, fit: Solution, graphs: tuple[Neighbourhoods, ...]) -> float:
+        """On average over these graphs; one thread, so that the machine does not matter."""
         codes, components = fit.factors.H.T[self.rows], fit.factors.W.T
         with single_threaded_blas(openmp=True):
-            groups = partitions(codes, components, self.graphs[0].count)
-            return float(np.mean([graph.smooth_share(labels) for graph in self.graphs for labels in groups]))
+            groups = partitions(codes, components, graphs[0].count)
+            return float(np.mean([graph.smooth_share(labels) for graph in graphs for labels in groups]))
+
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        if self.within is None:
+            return True
+        return self._smooth(fit, (self.within,)) >= KEPT * self._smooth(plain, (self.within,))
 
     def clear(self, score: float, plain: float) -> bool:
         return score > max(RISE * plain, plain + LEAST_RISE)
@@ -344,6 +368,9 @@ class _Hidden:
 
     def clear(self, score: float, plain: float) -> bool:
         return score > FALL * plain
+
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        return True
 
     def lost(self, score: float, best: float) -> bool:
         return False

@@ -26,6 +26,8 @@ from ewnmf.solvers.encode import encode, weights_of
 __all__ = ["FLOATS", "Encoder"]
 
 FLOATS = [np.float64, np.float32]
+_FINER = 0.1
+"""The codes of a point end where its objective falls by this share of `tol`."""
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,7 +83,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             replace(self._facts, priors=data.P is not None, signed=self._facts.signed or bool(strange.all())),
             tiny=self._tiny,
             max_iter=self.max_iter,
-            tol=self.tol,
+            tol=_FINER * self.tol,
             n_jobs=self.n_jobs,
         ).T
 

@@ -212,6 +212,20 @@ class Rule:
         W[:, free] = function(basis[0][:, free], before[0][:, free])
         return (W,)
 
+    @property
+    def scales_freely(self) -> bool:
+        """Whether components may be multiplied, and their codes divided, by any positive number."""
+        return False
+
+    @property
+    def loses_weight(self) -> bool:
+        """Whether entries of the basis may be left with next to no weight, and `weight_shares` tells."""
+        return False
+
+    def weight_shares(self, basis: Basis, stats: Stats, gram: Array) -> Array:
+        """The weight of the entries of the basis (M x K) as a share of the mean, at most 1; `gram` is ``HH'``."""
+        raise NotImplementedError
+
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The new combinations (b x K) of a block."""
         raise NotImplementedError
@@ -278,11 +292,15 @@ class Model:
         """The update rule for this loss and weighting."""
         raise NotImplementedError
 
-    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
-        """Refuse coordinate descent where it is not defined; `priors` where entries have prior weights."""
+    def takes_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> bool:
+        """Whether coordinate descent is defined; `priors` where entries have prior weights."""
+        return False
+
+    def check_coordinates(self, solver: str, loss: Loss, weighting: Weighting, priors: bool) -> None:
+        """Refuse the solver, which is of coordinate descent, where that is not defined."""
         raise ValueError(
-            f"solver='cd' cannot be combined with model={self.name!r}: coordinate descent is that of model='nmf'. Use "
-            "solver='mu'."
+            f"solver={solver!r} cannot be combined with model={self.name!r}: coordinate descent is that of "
+            "model='nmf'. Use solver='mu'."
         )
 
     def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:

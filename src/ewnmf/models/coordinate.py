@@ -44,6 +44,11 @@ class Coordinates(Rule):
         super().__init__(loss, facts)
         self.on_codes, self.on_basis = on_codes, on_basis
 
+    @property
+    def scales_freely(self) -> bool:
+        """Unless a penalty looks at one factor alone."""
+        return not any(self.on_codes) and not any(self.on_basis)
+
     def sweeps(self, n_components: int, *, basis: bool = False) -> int:
         """Rounds over all coordinates of a factor for one product with the data: more where that is dear."""
         length = self.facts.n_points if basis else self.facts.n_attributes

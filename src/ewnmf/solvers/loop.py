@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.solvers.accelerated import balanced
 from ewnmf.solvers.orders import ORDERS, Run, State
 from ewnmf.solvers.registry import SOLVERS
 from ewnmf.storage.base import Storage
@@ -101,9 +103,10 @@ def solve(
     fixed: int = 0,
     zero: Array | None = None,
 ) -> Solution:
-    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached.
+    """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
-    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`.
+    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`. `tol` is for plain steps;
+    a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -114,7 +117,23 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            return _iterate(run, _limited(iterations), tol, tuner, callbacks)
+            solution = _iterate(run, _limited(iterations), _Stop(chosen.pace * tol, chosen.patience), tuner, callbacks)
+    if chosen.extrapolates and run.kernel.rule.scales_freely:
+        solution = solution._replace(factors=balanced(solution.factors, fixed))
+    return solution
+
+
+class _Stop:
+    """Whether ``E`` falls by at most `tol` of itself an iteration, over as many of them as `patience`."""
+
+    def __init__(self, tol: float, patience: int) -> None:
+        self.tol, self.last = tol, deque([math.inf] * patience, maxlen=patience)
+
+    def due(self, E: float) -> bool:
+        """Whether it has ended, with this value."""
+        before, most = self.last[0], self.tol * len(self.last)
+        self.last.append(E)
+        return self.tol > 0 and abs(before - E) <= most * before < math.inf
 
 
 def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
@@ -130,12 +149,12 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
 def _iterate(
     run: Run,
     iterations: Iterator[tuple[State, Measure]],
-    tol: float,
+    stop: _Stop,
     tuner: Tuner | None,
     callbacks: Sequence[Callback],
 ) -> Solution:
     history: list[float] = []
-    last, reason, number, final = math.inf, "max_iter", 0, tuner is None
+    reason, number, final = "max_iter", 0, tuner is None
     state, measure = run.state, Measure()
     mass = run.data.mass
     try:
@@ -146,10 +165,9 @@ def _iterate(
                 reason = "callback"
                 break
             if final:
-                if tol > 0 and abs(last - measure.E) <= tol * last < math.inf:
+                if stop.due(measure.E):
                     reason = "converged"
                     break
-                last = measure.E
             elif tuner is not None:
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:
