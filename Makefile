@@ -13,6 +13,7 @@ PY := $(BIN)/python
 PYTEST_ARGS ?= -n auto --dist worksteal
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+BROWSER_ARGS ?=
 
 VENV := .venv/venv.stamp
 DEV := .venv/dev.stamp
@@ -22,10 +23,10 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test check unit coverage docs format dist clean
+.PHONY: help demo bench test test-browser check unit coverage docs format dist clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(DEMO) ## install the package and run the demonstration (no network data needed)
 	$(PY) -m ewnmf.demo $(DEMO_ARGS)
@@ -45,6 +46,9 @@ check: $(DEV) ## the fast static checks: format, lint, types, import directions
 
 unit: $(DEV) ## the tests alone (PYTEST_ARGS="-k gamma -x" narrows them)
 	$(PY) -m pytest $(PYTEST_ARGS)
+
+test-browser: .venv/browser.stamp ## the reports in headless Chromium, which must be installed (apt-get install chromium)
+	EWNMF_BROWSER=1 $(PY) -m pytest tests/browser $(BROWSER_ARGS)
 
 coverage: $(DEV) ## the tests again, with the lines that none of them runs
 	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)
@@ -83,6 +87,11 @@ $(VENV):
 # PyTorch and torchnmf are measured where they are installed; nobody is made to download them.
 .venv/bench.stamp: $(VENV) pyproject.toml
 	$(PY) -m pip install --quiet -e ".[bench]"
+	@touch $@
+
+# Playwright drives the system's browser and downloads none.
+.venv/browser.stamp: $(VENV) pyproject.toml
+	$(PY) -m pip install --quiet -e ".[browser]"
 	@touch $@
 
 $(DEV): $(VENV) pyproject.toml

@@ -45,8 +45,8 @@ WORDS = """\
 Ratios of CPU time at one thread, best of {rounds}, contenders taking turns; beside them those of wall time at two
 threads, and seconds. Digits are scikit-learn's, every point is scaled to [0, 1]. scikit-learn's NMF runs at its
 defaults (`solver="cd"`, `tol=1e-4`, `max_iter=200`), with its warnings about `max_iter` left out. A fit of ours counts
-until its objective is no higher than what is named; the default solver is judged, and beside it stand the others and the
-whole fit at the defaults, to where `tol` ends it."""
+until its objective is no higher than what is named; the default solver is judged, and beside it stand the others and
+the whole fit at the defaults, to where `tol` ends it."""
 
 
 class Times(NamedTuple):

@@ -211,7 +211,7 @@ def factorize(
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
     job = Job.of(problem, points, settings, held, request)
-    points.warn("codes of 0", "components of 0", stacklevel=3)
+    points.warn("codes of 0", "components of 0")
     starts = starts.take(job.counted).times(job.unit.value)
     drawn, rng = job.points, np.random.default_rng(rng)
     start = draw_start(job.problem, drawn.X, K, starts, rng, drawn.P, sized=job.remembers_size)

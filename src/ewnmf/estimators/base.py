@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -15,6 +14,7 @@ from sklearn.utils.validation import validate_data
 
 from ewnmf import losses, weightings
 from ewnmf._types import Array
+from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
 from ewnmf.damage.calibration import calibrate, residuals_of
@@ -29,6 +29,7 @@ from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points, read_points
 from ewnmf.fitting.starts import INITS, Starts, start_by_point
 from ewnmf.fitting.unit import times
+from ewnmf.kernels.compiled.loaded import telling
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
@@ -165,10 +166,11 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         job = Job.of(problem, points, settings, fixed, request)
-        points.warn("the codes of the mean point", "components of 0", stacklevel=5)
+        points.warn("the codes of the mean point", "components of 0")
         self._learn_facts(job.points, job.problem)
         drawn = self._starts(job, n_components, starts, n_init)
-        best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
+        with telling(self._say if self.verbose else None):
+            best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
         self._warn(best)
 
     def _starts(self, job: Job, n_components: int, starts: Starts, n_init: int) -> Iterator[Factors]:
@@ -294,7 +296,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.gamma_ = problem.weighting.strength
         self.gamma_path_ = solution.path
         if self.verbose and solution.path is not None:
-            Progress(label=type(self).__name__).say(solution.path.verdict)
+            self._say(solution.path.verdict)
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)
@@ -304,13 +306,16 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.calibration_ = calibrate(*residuals_of(job.points, codes, self.components_, self._bounds))
         return solution
 
+    def _say(self, words: str) -> None:
+        """Write a line to where the progress goes."""
+        Progress(label=type(self).__name__).say(words)
+
     def _warn(self, solution: Solution) -> None:
         if solution.reason == "max_iter" and self.tol > 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} reached max_iter={self.max_iter} before the relative decrease of the objective "
                 f"fell to tol={self.tol}; raise max_iter or tol, or set tol=0 to run a fixed number of iterations.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def __sklearn_tags__(self) -> Any:

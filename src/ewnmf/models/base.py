@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -140,9 +141,11 @@ def multiply(factor: Array, ratio: Array, floor: Any) -> Array:
     """``factor * ratio``, no entry below `floor`: an exact zero could never move again; nor above `largest_factor`."""
     with np.errstate(over="ignore"):
         moved: Array = factor * ratio
-    return np.clip(moved, floor, largest_factor(moved.dtype), out=moved)
+    np.maximum(moved, floor, out=moved)
+    return np.minimum(moved, largest_factor(moved.dtype), out=moved)
 
 
+@cache
 def largest_factor(dtype: Any) -> float:
     """Where factors end, about a millionth of the largest number: what stands against a floor may ask for more.
 
@@ -168,6 +171,8 @@ class Rule:
     products_only: ClassVar[bool] = False
     """Whether data and pulls enter through `product` alone, so that sparse ones need not be made dense."""
 
+    steps_by_products: ClassVar[bool] = False
+    """Whether ``W'X`` is all that its codes step asks of the data: then `step_products` makes it."""
     moves_coordinates: ClassVar[bool] = False
     """Whether its steps are those of coordinate descent on squared errors without weights."""
     solves_codes: ClassVar[bool] = False
@@ -190,6 +195,15 @@ class Rule:
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """The new codes (K x b) of a block."""
         raise NotImplementedError
+
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """The new codes (K x b) from ``B = W'X`` (K x b)."""
+        raise NotImplementedError
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """Whether codes stay the same where all weights are multiplied by a number."""
+        return False
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """The block's share of the sums."""

@@ -38,6 +38,7 @@ class Coordinates(Rule):
 
     needs_pulls = False
     products_only = True
+    steps_by_products = True
     moves_coordinates = True
 
     def __init__(self, loss: Loss, facts: Facts, on_codes: Penalty, on_basis: Penalty) -> None:
@@ -62,7 +63,11 @@ class Coordinates(Rule):
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Codes, one component after the other; the weight of a point has no part in it."""
-        B = product(basis[0].T, block.X).astype(np.float64, copy=False)
+        return self.step_products(product(basis[0].T, block.X), H, shared)
+
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """The same from ``W'X``."""
+        B = B.astype(np.float64, copy=False)
         return np.asfortranarray(descend(H, shared, B, self.on_codes, sweeps=self.sweeps(len(H))), dtype=H.dtype)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:

@@ -224,6 +224,7 @@ class PlainMultiplicative(Rule):
 
     needs_pulls = False
     products_only = True
+    steps_by_products = True
 
     @property
     def scales_freely(self) -> bool:
@@ -238,8 +239,11 @@ class PlainMultiplicative(Rule):
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (8)."""
-        ratio = self.loss.factor(product(basis[0].T, block.X), product(shared, H))
-        return multiply(H, ratio, self.floor)
+        return self.step_products(product(basis[0].T, block.X), H, shared)
+
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """Eq. (8) from ``W'X``."""
+        return multiply(H, self.loss.factor(B, product(shared, H)), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``XH'`` (M x K) and ``HH'`` (K x K), the points weighted."""
@@ -271,6 +275,11 @@ class LeastSquares(Rule):
     def __init__(self, opening: Rule, on_codes: Penalty) -> None:
         super().__init__(opening.loss, opening.facts)
         self.opening, self.on_codes = opening, on_codes
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """Unless there is a penalty beside the system."""
+        return not any(self.on_codes)
 
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""

@@ -11,11 +11,9 @@ from sklearn.utils import _safe_indexing
 
 from ewnmf._types import Array
 from ewnmf.damage.repair import most_suspicious
+from ewnmf.plots.judged import MOST_ENTRIES
 
 __all__ = ["MOST_ENTRIES", "Survey", "survey"]
-
-MOST_ENTRIES = 1 << 24
-"""Entries that a report looks at, at the most: of larger data, points in equal distances."""
 
 
 @dataclass(frozen=True, eq=False)

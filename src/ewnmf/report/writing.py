@@ -16,7 +16,7 @@ from ewnmf.io.atomic import atomic_file
 from ewnmf.report.content import Asked, gather
 from ewnmf.report.survey import MOST_ENTRIES
 
-__all__ = ["render", "write"]
+__all__ = ["check_installed", "render", "write"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -61,7 +61,7 @@ def write(
         Height and width, where points are images.
     feature_names, point_names : sequence of str, optional
         Names of attributes and points; by default those of a data frame or of `fit`.
-    max_entries : int, default=2**24
+    max_entries : int, default=2**22
         How many entries are looked at; of larger data, points in equal distances, and the page says so.
 
     Returns
@@ -133,6 +133,11 @@ def _check(estimator: Any, X: Any, labels: Any) -> None:
         raise ValueError("X has 0 points, and a report needs at least one.")
     if labels is not None and np.shape(labels) != (X.shape[0],):
         raise ValueError(f"labels has shape {np.shape(labels)}, and X has {X.shape[0]} points; give one for each.")
+
+
+def check_installed() -> None:
+    """Refuse where Jinja2 is missing."""
+    _template()
 
 
 @lru_cache(maxsize=1)

@@ -117,7 +117,8 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            solution = _iterate(run, _limited(iterations), _Stop(chosen.pace * tol, chosen.patience), tuner, callbacks)
+            stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
+            solution = _iterate(run, limited, stop, tuner, callbacks)
     if chosen.extrapolates and run.kernel.rule.scales_freely:
         solution = solution._replace(factors=balanced(solution.factors, fixed))
     return solution
