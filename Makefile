@@ -23,7 +23,7 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test test-browser check unit coverage docs format dist clean
+.PHONY: help demo bench test test-browser check unit coverage docs gallery format dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -53,8 +53,11 @@ test-browser: .venv/browser.stamp ## the reports in headless Chromium, which mus
 coverage: $(DEV) ## the tests again, with the lines that none of them runs
 	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)
 
-docs: $(DEV) ## the documentation, in docs/_build/html; a warning is an error
+docs: $(DEV) ## the documentation, in docs/_build/html, examples not run; a warning is an error
 	$(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+
+gallery: $(DEV) ## the same with every example run, in docs/_build/gallery (EWNMF_DOCS_ONLINE=1 links into the docs of others)
+	EWNMF_GALLERY=1 $(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/gallery
 
 format: $(DEV) ## rewrite the code in the house format and fix what can be fixed
 	$(PY) -m ruff check --fix .
@@ -67,9 +70,9 @@ dist: $(VENV) ## build the source archive and the wheel, in dist/, and check the
 	$(PY) -m twine check --strict dist/*
 
 clean: ## remove everything the targets made, the virtual environment too
-	rm -rf .venv build dist docs/_build demo_output htmlcov .coverage .coverage.*
+	rm -rf .venv build dist docs/_build docs/api/generated docs/gallery docs/tutorials demo_output htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
-	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An interpreter without ensurepip (Debian keeps it apart) gets its pip from the pip it has.
 $(VENV):

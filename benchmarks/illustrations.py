@@ -35,6 +35,7 @@ MENDED = ("demo-sensors.png", "demo-faces.png")
 RANKS = {"rank-digits.png": "digits", "rank-yale.png": "Yale"}
 ELSEWHERE = {
     "bench-": "make bench, which measures times",
+    "gallery/": "make gallery, then docs/pictures.py",
     "choosing-gamma/": "ewnmf reproduce auto-gamma --render, from stored results",
     "reproduction/": "ewnmf reproduce --render, from stored results",
 }

@@ -84,6 +84,11 @@ class Factorization:
 
         The share of an entry in its point: every row sums to one with the entropy weighting (Eq. (18)) and without
         weighting, where shares are equal, but for points without an observed entry; fixed weights are as they came.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The weights.
         """
         seen = self._points.seen
         unit = Unit.of(self.problem, self._points.take(self._points.counted))

@@ -56,6 +56,8 @@ MORE = 1.1
 """Where it is this many times the least one, smaller gammas are not tried."""
 JUDGED = 1 << 22
 """Entries whose losses are looked at, at the most."""
+COARSER = 5.0
+"""Trials for damage end at this many times `tol`; the fit that is kept is made anew."""
 KEY = b"choosing gamma"
 
 
@@ -132,6 +134,8 @@ class GammaPath:
 def choose_gamma(job: Job, start: Factors) -> Solution:
     """The run at the gamma that is chosen for the job: by plain NMF's mean loss, and by what judges a path of fits."""
     request, trials = job.request, _Trials.of(job.unwatched(), start)
+    if request.rule == "auto" and job.settings.tol > 0:
+        trials = replace(trials, coarse=True)
     plain = trials.at(math.inf)
     scale = plain.loss / trials.job.points.data.mass
     n = trials.job.points.X.shape[0]
@@ -148,7 +152,8 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
             return solution._replace(path=GammaPath.single(found, scale, "self-tuned", n))
         trials = judge.trials
         path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
-    if trials.whole and not trials.masked and not job.settings.callbacks:
+    kept = trials.whole and not trials.masked and (not trials.coarse or path.gamma == math.inf)
+    if kept and not job.settings.callbacks:
         return best._replace(path=path)
     return job.at(path.gamma).run(start)._replace(path=path)
 
@@ -189,6 +194,8 @@ class _Trials:
     start: Factors
     whole: bool
     masked: bool = False
+    coarse: bool = False
+    """Whether they need not go to the end, but for plain NMF, whose loss is the unit of gamma."""
 
     @classmethod
     def of(cls, job: Job, start: Factors) -> _Trials:
@@ -206,8 +213,11 @@ class _Trials:
 
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`."""
+        job = self.job.at(gamma)
+        if self.coarse and gamma < math.inf:
+            job = replace(job, settings=replace(job.settings, tol=COARSER * job.settings.tol))
         try:
-            return self.job.at(gamma).run(self.start)
+            return job.run(self.start)
         except Interrupted as interrupt:
             if self.whole:
                 raise

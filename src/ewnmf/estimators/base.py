@@ -144,7 +144,24 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         sample_weight: Any = None,
         mask: Any = None,
     ) -> Array:
-        """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
+        """``fit(X).transform(X)``, to the bit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value.
+        y : ignored
+            For scikit-learn's conventions.
+        W : array-like of shape (n_samples, n_components), optional
+            Codes to start from, with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), optional
+            Components to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
 
         Returns
         -------

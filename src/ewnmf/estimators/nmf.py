@@ -22,11 +22,26 @@ class NMF(Factorizer):
     Parameters
     ----------
     $parameters
-    $penalties
 
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import NMF
+    >>> X = np.random.default_rng(0).random((20, 3)) @ np.random.default_rng(1).random((3, 12))
+    >>> model = NMF(n_components=3, tol=0, random_state=0)
+    >>> codes = model.fit_transform(X)
+    >>> codes.shape, model.components_.shape
+    ((20, 3), (3, 12))
+    >>> bool(np.abs(X - codes @ model.components_).max() < 0.1)
+    True
     """
 
     def __init__(
@@ -92,11 +107,14 @@ class EWNMF(NMF):
     Parameters
     ----------
     $parameters
-    $penalties
 
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
 
     Examples
     --------
