@@ -16,6 +16,7 @@ from ewnmf.damage.repair import check_false_alarms, lost_points, most_suspicious
 from ewnmf.damage.verdict import Verdict, examine
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import Encoder
+from ewnmf.estimators.notebook import Notebook
 from ewnmf.fitting import checks
 from ewnmf.fitting.points import Points
 from ewnmf.storage.matrix import dense
@@ -28,7 +29,7 @@ EXPLAINED = 20
 _BLOCK_ENTRIES = 1 << 21
 
 
-class Judging:
+class Judging(Notebook):
     """Questions about damage; a subclass says what is expected of points, and how far they are from it."""
 
     n_features_in_: int
