@@ -13,6 +13,7 @@ PY := $(BIN)/python
 PYTEST_ARGS ?= -n auto --dist worksteal
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+BROWSER_ARGS ?=
 
 VENV := .venv/venv.stamp
 DEV := .venv/dev.stamp
@@ -22,10 +23,10 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test check unit coverage docs format dist clean
+.PHONY: help demo bench test test-browser check unit coverage docs gallery format dist clean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
 
 demo: $(DEMO) ## install the package and run the demonstration (no network data needed)
 	$(PY) -m ewnmf.demo $(DEMO_ARGS)
@@ -46,11 +47,17 @@ check: $(DEV) ## the fast static checks: format, lint, types, import directions
 unit: $(DEV) ## the tests alone (PYTEST_ARGS="-k gamma -x" narrows them)
 	$(PY) -m pytest $(PYTEST_ARGS)
 
+test-browser: .venv/browser.stamp ## the reports in headless Chromium, which must be installed (apt-get install chromium)
+	EWNMF_BROWSER=1 $(PY) -m pytest tests/browser $(BROWSER_ARGS)
+
 coverage: $(DEV) ## the tests again, with the lines that none of them runs
 	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)
 
-docs: $(DEV) ## the documentation, in docs/_build/html; a warning is an error
+docs: $(DEV) ## the documentation, in docs/_build/html, examples not run; a warning is an error
 	$(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/html
+
+gallery: $(DEV) ## the same with every example run, in docs/_build/gallery (EWNMF_DOCS_ONLINE=1 links into the docs of others)
+	EWNMF_GALLERY=1 $(PY) -m sphinx -E -W --keep-going -q -b html docs docs/_build/gallery
 
 format: $(DEV) ## rewrite the code in the house format and fix what can be fixed
 	$(PY) -m ruff check --fix .
@@ -63,9 +70,9 @@ dist: $(VENV) ## build the source archive and the wheel, in dist/, and check the
 	$(PY) -m twine check --strict dist/*
 
 clean: ## remove everything the targets made, the virtual environment too
-	rm -rf .venv build dist docs/_build demo_output htmlcov .coverage .coverage.*
+	rm -rf .venv build dist docs/_build docs/api/generated docs/gallery docs/tutorials demo_output htmlcov .coverage .coverage.*
 	rm -rf .mypy_cache .pytest_cache .ruff_cache .rumdl_cache .import_linter_cache .hypothesis
-	find src tests docs benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests docs examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # An interpreter without ensurepip (Debian keeps it apart) gets its pip from the pip it has.
 $(VENV):
@@ -77,12 +84,17 @@ $(VENV):
 	@touch $@
 
 .venv/demo.stamp: $(VENV) pyproject.toml
-	$(PY) -m pip install --quiet -e ".[plots]"
+	$(PY) -m pip install --quiet -e ".[plots,report]"
 	@touch $@
 
 # PyTorch and torchnmf are measured where they are installed; nobody is made to download them.
 .venv/bench.stamp: $(VENV) pyproject.toml
 	$(PY) -m pip install --quiet -e ".[bench]"
+	@touch $@
+
+# Playwright drives the system's browser and downloads none.
+.venv/browser.stamp: $(VENV) pyproject.toml
+	$(PY) -m pip install --quiet -e ".[browser]"
 	@touch $@
 
 $(DEV): $(VENV) pyproject.toml

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rank
-from ewnmf import EWNMF, NMF, RankPath, demo, select_rank
+from benchmarks.problems import ROOT
+from ewnmf import EWNMF, NMF, RankPath, select_rank
+from ewnmf.demo import comparison as demo
+from ewnmf.demo import repair
+from ewnmf.demo.pictures import heat_maps, mended_faces
 from ewnmf.plots import figures as plots
 
 Array = NDArray[Any]
@@ -26,9 +31,11 @@ Numbers = dict[str, Any]
 
 NUMBERS = "pictures.json"
 DEMO = ("demo-signals.png", "demo-digits.png")
+MENDED = ("demo-sensors.png", "demo-faces.png")
 RANKS = {"rank-digits.png": "digits", "rank-yale.png": "Yale"}
 ELSEWHERE = {
     "bench-": "make bench, which measures times",
+    "gallery/": "make gallery, then docs/pictures.py",
     "choosing-gamma/": "ewnmf reproduce auto-gamma --render, from stored results",
     "reproduction/": "ewnmf reproduce --render, from stored results",
 }
@@ -68,6 +75,13 @@ def demonstrations() -> dict[str, dict[str, Any]]:
     return demo.shown(signals, digits)
 
 
+def mended(*, faces: bool = True) -> dict[str, dict[str, Any]]:
+    """What the pictures of mended damage show; faces where they are asked for and there."""
+    shared = ROOT.parent / "shared" / "data"
+    home = shared if "EWNMF_DATA" not in os.environ and shared.is_dir() else None
+    return repair.shown(repair.sensors_of(0), repair.faces_of(0, home) if faces else None)
+
+
 def rank_path(data: str, model: Any, candidates: Sequence[int] | None = None) -> RankPath:
     """The path that a picture of ranks shows, or the part of it that belongs to these candidates."""
     return select_rank(rank.real_set(data)[0], estimator=model, candidates=candidates, random_state=0)
@@ -88,6 +102,11 @@ def redraw(folder: Path, names: Sequence[str]) -> None:
             figure = (plots.signals if name == "demo-signals.png" else plots.weight_maps)(**what)
             figure.savefig(folder / name, dpi=110)
             kept[name] = _entry(folder / name, summaries(what))
+    if set(names) & set(MENDED):
+        for name, what in mended().items():
+            figure = (heat_maps if name == "demo-sensors.png" else mended_faces)(**what)
+            figure.savefig(folder / name, dpi=110)
+            kept[name] = _entry(folder / name, summaries(what))
     for name in (name for name in RANKS if name in names):
         paths = {type(model).__name__: rank_path(RANKS[name], model) for model in (EWNMF(), NMF())}
         rank.draw(paths, RANKS[name], folder / name)
@@ -106,7 +125,7 @@ def fingerprint(file: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Draw what is asked for."""
-    every = [*DEMO, *RANKS]
+    every = [*DEMO, *MENDED, *RANKS]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.illustrations", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join(every)} (default: all)")
     parser.add_argument("--folder", type=Path, default=Path(__file__).parents[1] / "docs" / "images")

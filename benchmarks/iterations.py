@@ -113,9 +113,23 @@ def targets(plan: Plan, middle: Times, large: Times) -> list[Target]:
     ]
 
 
+def _peak(plan: Plan, large: Times) -> float:
+    """The machine's peak in GFLOP/s."""
+    return max(2 * side**3 / large[_product(side)] for side in plan.product_sides) / 1e9
+
+
+def share_target(plan: Plan, middle: Times, large: Times) -> Target:
+    """How near a weighted iteration comes to the peak."""
+    (n, m, K), peak = plan.middle, _peak(plan, large)
+    shares = {name: 12 * n * m * K / middle[name] / 1e7 / peak for name in (f"EWNMF, {ORDER}", PRODUCTS)}
+    ours, products = shares.values()
+    what = "EWNMF's products, share of the machine's peak"
+    return Target(what, size(plan.middle), ours, "at least", 60, " %", f"{PRODUCTS} {products:.0f} %")
+
+
 def peak_table(plan: Plan, middle: Times, large: Times) -> tuple[float, Table]:
     """The machine's peak in GFLOP/s, and how far ours is from it."""
-    peak = max(2 * side**3 / large[_product(side)] for side in plan.product_sides) / 1e9
+    peak = _peak(plan, large)
     rows = []
     for (n, m, K), times in ((plan.middle, middle), (plan.large, large)):
         for name, flops in ((f"EWNMF, {ORDER}", 12), (PRODUCTS, 12), (PLAIN, 12), (SKLEARN, 4)):
@@ -135,7 +149,7 @@ def section(plan: Plan) -> Section:
     counts = [" and ".join(map(str, count)) for count in (plan.counts_middle, plan.counts_large)]
     return Section(
         "Time per iteration",
-        targets(plan, middle, large),
+        [*targets(plan, middle, large), share_target(plan, middle, large)],
         [
             f"Milliseconds; best of {plan.rounds} rounds of {counts[0]} iterations ({counts[1]} at the larger size).",
             _times_table(size(plan.middle), middle),

@@ -12,9 +12,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ewnmf import demo
+from ewnmf.demo import comparison as demo
+from ewnmf.demo import main, repair
 
-FILES = {"demo-signals.png", "demo-digits.png", "demo-components.png", "demo-objective.png", "demo.json"}
+FILES = {
+    "demo-sensors.png",
+    "demo-signals.png",
+    "demo-digits.png",
+    "demo-components.png",
+    "demo-objective.png",
+    "demo-report.html",
+    "demo.json",
+}
 SMALL = ["--digits", "80", "--iterations", "12"]
 SHARES = {"accuracy", "nmi", "auc", "auc_residual"}
 
@@ -23,7 +32,9 @@ SHARES = {"accuracy", "nmi", "auc", "auc_residual"}
 def small(tmp_path_factory):
     """A small run of everything: exit code, output folder, numbers."""
     output = tmp_path_factory.mktemp("demo") / "new" / "folder"
-    code = demo.main(["--output", str(output), "--seeds", "2", *SMALL])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EWNMF_DATA", str(tmp_path_factory.mktemp("data")))
+        code = main(["--output", str(output), "--seeds", "2", *SMALL])
     return SimpleNamespace(code=code, output=output, numbers=json.loads((output / "demo.json").read_text("utf-8")))
 
 
@@ -42,12 +53,15 @@ def gap(mean, half):
 def test_small_run_writes_its_files_and_nothing_else(small):
     assert small.code == 0
     assert {path.name for path in small.output.iterdir()} == FILES
-    for name in FILES - {"demo.json"}:
+    for name in FILES - {"demo.json", "demo-report.html"}:
         assert (small.output / name).read_bytes().startswith(b"\x89PNG")
+    page = (small.output / "demo-report.html").read_text("utf-8")
+    assert "Sensors, some of them damaged" in page
+    assert "look damaged" in page
 
 
 def test_small_run_keeps_every_number(small):
-    assert set(small.numbers) == {"version", "plan", "signals", "digits", "seconds"}
+    assert set(small.numbers) == {"version", "plan", "sensors", "signals", "digits", "seconds"}
     assert small.numbers["plan"] == {"seeds": 2, "digits": 80, "iterations": 12}
     signals, digits = small.numbers["signals"]["runs"], small.numbers["digits"]["runs"]
     assert list(signals) == ["NMF", "EWNMF gamma=0.1", "EWNMF gamma=auto"]
@@ -77,9 +91,12 @@ def test_small_run_compares_with_nmf(small):
     assert small.numbers["digits"]["verdict"] == demo.digits_verdict(gaps)
 
 
-def test_a_second_run_prints_a_report_overwrites_its_files_and_repeats_the_numbers(small, tmp_path, capsys):
+def test_a_second_run_prints_a_report_overwrites_its_files_and_repeats_the_numbers(
+    small, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setenv("EWNMF_DATA", str(tmp_path / "none"))
     (tmp_path / "demo.json").write_text("old")
-    assert demo.main(["--output", str(tmp_path), "--seeds", "1", *SMALL]) == 0
+    assert main(["--output", str(tmp_path), "--seeds", "1", *SMALL]) == 0
     printed, progress = capsys.readouterr()
     numbers = json.loads((tmp_path / "demo.json").read_text("utf-8"))
     for section in ("signals", "digits"):
@@ -91,7 +108,40 @@ def test_a_second_run_prints_a_report_overwrites_its_files_and_repeats_the_numbe
         assert sentence in words
     assert "One run has no spread, so nothing is concluded" in words
     assert f"NMI of k-means {numbers['digits']['runs']['NMF']['nmi'][0]:.3f}" in words
-    assert progress == "run 1 of 1 ...\n" * 2
+    assert progress == "table 1 of 1 ...\n" + "run 1 of 1 ...\n" * 2
+    assert numbers["sensors"] == {name: values[:1] for name, values in small.numbers["sensors"].items()}
+    assert f"error, mended {numbers['sensors']['after'][0]:.3f}" in words
+
+
+def test_mending_is_measured_over_the_points_with_damage():
+    clean = np.array([[0.0, 0.0], [2.0, 4.0], [0.0, 0.0], [2.0, 4.0]])
+    data, mended = clean.copy(), clean.copy()
+    data[0] = [3.0, 0.0]
+    mended[0] = [1.0, 2.0]
+    mended[2] = [9.0, 9.0]  # no damage there: of no account
+    bad = data != clean
+    suspects = np.zeros((4, 2), dtype=bool)
+    suspects[0] = True
+    made = repair.Mended(clean, data, mended, bad, suspects, np.where(bad, 0.1, 0.9), [])
+    figures = made.figures()
+    assert figures["before"] == pytest.approx(3 / np.sqrt(2))
+    assert figures["after"] == pytest.approx(1.0)
+    assert (figures["auc"], figures["recall"], figures["precision"]) == (1.0, 1.0, 0.5)
+
+
+def test_far_values_become_the_median():
+    X = np.array([[1.0], [2.0], [3.0], [4.0], [50.0]])
+    np.testing.assert_array_equal(repair.outliers_to_medians(X), [[1.0], [2.0], [3.0], [4.0], [3.0]])
+
+
+def test_sensors_are_mended():
+    figures = repair.sensors_of(0).figures()
+    assert figures["after"] < 0.6 * figures["before"]
+    assert figures["auc"] > 0.8
+
+
+def test_faces_are_shown_where_they_are(tmp_path):
+    assert repair.faces_of(0, tmp_path) is None
 
 
 def test_weights_find_the_destroyed_part_of_the_signals():
@@ -206,7 +256,7 @@ def test_verdict_on_signals_counts_the_runs():
 )
 def test_sizes_out_of_bounds_are_refused(arguments, sentence, tmp_path, capsys):
     with pytest.raises(SystemExit) as refusal:
-        demo.main(["--output", str(tmp_path / "new"), *arguments])
+        main(["--output", str(tmp_path / "new"), *arguments])
     assert refusal.value.code == 2
     assert capsys.readouterr().err.splitlines()[-1].endswith(f"error: {sentence}")
     assert not (tmp_path / "new").exists()
@@ -223,7 +273,7 @@ def test_folder_that_cannot_be_made_is_refused_before_any_work(below, tmp_path, 
     file = tmp_path / "file"
     file.write_text("mine")
     output = file / below if below else file
-    assert demo.main(["--output", str(output)]) == 2
+    assert main(["--output", str(output)]) == 2
     printed, complaint = capsys.readouterr()
     assert printed == ""
     assert complaint.startswith(f"--output {output} cannot be written (")
@@ -234,14 +284,25 @@ def test_folder_that_cannot_be_made_is_refused_before_any_work(below, tmp_path, 
 
 def test_file_that_cannot_be_written_is_a_sentence(tmp_path, capsys):
     (tmp_path / "demo.json").mkdir()
-    assert demo.main(["--output", str(tmp_path), "--seeds", "1", "--digits", "50", "--iterations", "2"]) == 2
+    assert main(["--output", str(tmp_path), "--seeds", "1", "--digits", "50", "--iterations", "2"]) == 2
     complaint = capsys.readouterr().err.splitlines()[-1]
     assert complaint.startswith(f"--output {tmp_path} cannot be written (")
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, tmp_path, capsys):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    assert demo.main(["--output", str(tmp_path / "new")]) == 2
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert main(["--output", str(tmp_path / "new")]) == 2
     expected = 'The demo draws figures, but ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".\n'
+    assert capsys.readouterr() == ("", expected)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_jinja_a_sentence_says_what_to_install(monkeypatch, tmp_path, capsys):
+    from ewnmf.report.writing import _template
+
+    _template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["--output", str(tmp_path / "new")]) == 2
+    expected = 'The demo writes a report, but ewnmf.report needs Jinja2: pip install "ewnmf[report]".\n'
     assert capsys.readouterr() == ("", expected)
     assert not (tmp_path / "new").exists()

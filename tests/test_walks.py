@@ -64,7 +64,7 @@ def works(tmp_path: Path) -> dict[str, Callable[[], Any]]:
     """What every walk is about, after a first time that loads and compiles what it needs."""
     X = data()
     np.save(tmp_path / "X.npy", X)
-    plain, auto, fitted = model(), model(ewnmf.EWNMF), model().fit(X)
+    plain, auto, fitted = model(solver="mu"), model(ewnmf.EWNMF), model().fit(X)
     command = ["fit", str(tmp_path / "X.npy"), "-k", "3", "--gamma", "0.1", "--max-iter", "5", "--tol", "0"]
     command += ["-o", str(tmp_path / "out"), "--force", "--quiet"]
     found: dict[str, Callable[[], Any]] = {

@@ -6,7 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ewnmf import datasets, losses, metrics, models, weightings
+    from ewnmf import datasets, losses, metrics, models, report, weightings
     from ewnmf.choosing.gamma import GammaPath
     from ewnmf.choosing.rank import RankPath
     from ewnmf.estimators.convex import ConvexNMF
@@ -40,6 +40,7 @@ __all__ = [
     "metrics",
     "models",
     "plots",
+    "report",
     "select_rank",
     "weightings",
 ]
@@ -59,7 +60,7 @@ _HOMES = {
     "RankPath": "choosing.rank",
     "select_rank": "estimators.search",
 }
-_MODULES = ("datasets", "losses", "metrics", "models", "plots", "weightings")
+_MODULES = ("datasets", "losses", "metrics", "models", "plots", "report", "weightings")
 
 
 def __getattr__(name: str) -> Any:

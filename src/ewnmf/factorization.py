@@ -28,7 +28,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import weights_of
 from ewnmf.solvers.loop import Callback, Interrupted, Solution
 from ewnmf.solvers.orders import ORDERS
-from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS
 
@@ -84,6 +84,11 @@ class Factorization:
 
         The share of an entry in its point: every row sums to one with the entropy weighting (Eq. (18)) and without
         weighting, where shares are equal, but for points without an observed entry; fixed weights are as they came.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_features)
+            The weights.
         """
         seen = self._points.seen
         unit = Unit.of(self.problem, self._points.take(self._points.counted))
@@ -113,7 +118,7 @@ class Factorization:
         )
 
 
-@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=SOLVERS, order=ORDERS)
+@with_names(loss=LOSSES, model=MODELS, weighting=WEIGHTINGS, solver=(AUTO, *SOLVERS), order=ORDERS)
 def factorize(
     X: Any,
     n_components: Any,
@@ -176,12 +181,14 @@ def factorize(
     order : $order
         Which factor moves first.
     solver : $solver
-        The paper's multiplicative updates; the same from extrapolated points (``model="nmf"`` only); or coordinate
-        descent (``model="nmf"``, squared errors, no weights of entries).
+        The paper's multiplicative updates; the same from extrapolated points (``model="nmf"`` only); coordinate
+        descent (``model="nmf"``, squared errors, no weights of entries), extrapolated, too; or the one that the
+        estimators take.
     max_iter : int
         Iterations at the most.
     tol : float
-        Stop when ``E`` falls by at most this share of itself in an iteration; 0 means never.
+        Stop when ``E`` falls by at most this share of itself in an iteration (in the mean of ten, where steps are
+        extrapolated); 0 means never.
     n_jobs : int, optional
         Threads; all usable cores where not given. The result does not depend on it.
     rng : int, numpy.random.Generator, optional
@@ -209,7 +216,7 @@ def factorize(
     starts = Starts(codes, components, combinations).checked(problem, X, K)
     held = checks.check_fixed(fixed_components, K, X, problem)
     job = Job.of(problem, points, settings, held, request)
-    points.warn("codes of 0", "components of 0", stacklevel=3)
+    points.warn("codes of 0", "components of 0")
     starts = starts.take(job.counted).times(job.unit.value)
     drawn, rng = job.points, np.random.default_rng(rng)
     start = draw_start(job.problem, drawn.X, K, starts, rng, drawn.P, sized=job.remembers_size)

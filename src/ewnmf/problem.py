@@ -74,7 +74,8 @@ class Problem:
 
     def looks_at_stored(self, rule: Rule) -> bool:
         """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only."""
-        alike = self.is_known and not self.weighting.weighted and self.loss.zero_cost is not None
+        even = not self.weighting.weighted or (self.weighting.even and rule.takes_any_unit)
+        alike = self.is_known and even and self.loss.zero_cost is not None
         return rule.facts.stored and alike and rule.products_only
 
     @property

@@ -81,7 +81,7 @@ def test_reconstruction_err_is_scikit_learns(start: dict[str, Any], loss: str, b
     X, codes, components = start["X"], start["codes"], start["components"]
     theirs = NMF(4, init="custom", solver="mu", tol=0, max_iter=50, beta_loss=beta)
     theirs.fit_transform(X, W=codes.copy(), H=components.copy())
-    mine = ewnmf.NMF(4, init="custom", loss=loss, tol=0, max_iter=50, order="codes-first")
+    mine = ewnmf.NMF(4, init="custom", loss=loss, solver="mu", tol=0, max_iter=50, order="codes-first")
     mine.fit(X, W=codes, H=components)
     np.testing.assert_allclose(mine.reconstruction_err_, theirs.reconstruction_err_, rtol=1e-8)
     np.testing.assert_allclose(mine.components_, theirs.components_, rtol=1e-8, atol=1e-8)

@@ -114,7 +114,11 @@ PARAMETERS = [
     ({"init": "custom"}, ValueError, r"init='custom' needs both start factors"),
     ({"init": "nndsvd", "n_components": 7}, ValueError, r"init='nndsvd' needs n_components=7 to be at most"),
     ({"n_init": 0}, ValueError, r"n_init=0 must be an integer of at least 1"),
-    ({"solver": "sgd"}, ValueError, r"solver='sgd' is not known; use one of 'accelerated', 'cd', 'mu'"),
+    (
+        {"solver": "sgd"},
+        ValueError,
+        r"solver='sgd' is not known; use one of 'accelerated', 'accelerated-cd', 'auto', 'cd', 'mu'",
+    ),
     ({"order": "codes"}, ValueError, r"order='codes' is not known.*Did you mean 'codes-first'\?"),
     ({"tol": -1.0}, ValueError, r"tol=-1.0 must be a finite number of at least 0"),
     ({"max_iter": 0}, ValueError, r"max_iter=0 must be an integer of at least 1"),

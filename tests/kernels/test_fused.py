@@ -159,7 +159,7 @@ def test_products_of_all_the_data_do_not_depend_on_its_layout(
 def test_vector_mathematics(dtype: Any) -> None:
     from numba import njit
 
-    from ewnmf.kernels.compiled.vector_math import SAFE
+    from ewnmf.kernels.compiled.options import SAFE
     from ewnmf.scalar import exp, expm1, log1p, log_of_ratio
 
     options: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy"}

@@ -318,3 +318,43 @@ def test_read_only_entries_are_taken(model: str) -> None:
         part.setflags(write=False)
     one, other = (ewnmf.factorize(X, 2, model=model, weighting="none", rng=0, max_iter=5) for X in (thin, frozen))
     np.testing.assert_array_equal(one.components, other.components)
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_compiled_products_are_those_of_scipy_to_the_bit(dtype: Any) -> None:
+    from ewnmf.kernels.compiled.matrices import StoredMatrix
+
+    X = sparse.csc_array(thin_data(3, 60, 40)).astype(dtype)
+    rng = np.random.default_rng(0)
+    W, H = rng.random((60, 5)).astype(dtype), rng.random((5, 40)).astype(dtype)
+    np.testing.assert_array_equal(StoredMatrix(X).T @ W, X.T @ W)
+    np.testing.assert_array_equal(H @ StoredMatrix(X).T, H @ X.T)
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("scale", [1.0, 0.0], ids=["some loss", "exact fits"])
+def test_a_sweep_by_products_has_the_objective_of_the_entries(scale: float, kernel: str) -> None:
+    rng = np.random.default_rng(0)
+    W, H = np.asfortranarray(rng.random((60, 3))), np.asfortranarray(rng.random((3, 40)))
+    W[rng.random(W.shape) < 0.7], H[:, ::5] = 0, 0
+    X = sparse.csc_array(W @ H + scale * thin_data(3, 60, 40))
+    problem = Problem.of()
+    data = Sparse(X)
+    rule = problem.rule(replace(data.facts(problem), stored=True))
+    with running(kernel):
+        swept = select.kernel_for(problem, rule, data.tiny)
+    block = data.thin(problem, rule).block(slice(0, 40))
+    measure = swept.sweep_codes_first(block, H, (W,), rule.shared((W,), ()), problem.weighting).measure
+    assert measure.loss == pytest.approx(np.sum((X.toarray() - W @ H) ** 2), rel=1e-10, abs=1e-28)
+    assert measure.E == measure.J == measure.loss
+
+
+@pytest.mark.usefixtures("never_dense")
+def test_codes_at_an_infinite_gamma_are_those_of_plain_nmf() -> None:
+    X = sparse.csr_array(thin_data(3, 60, 40))
+    short: Any = {"max_iter": 5, "tol": 0, "random_state": 0}
+    plain, even = (model.fit(X) for model in (ewnmf.NMF(3, **short), ewnmf.EWNMF(3, gamma=np.inf, **short)))
+    np.testing.assert_array_equal(plain.components_, even.components_)
+    np.testing.assert_array_equal(plain.transform(X), even.transform(X))
+    np.testing.assert_allclose(even.weights(X), 1 / 40, rtol=1e-14)

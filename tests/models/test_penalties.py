@@ -56,7 +56,8 @@ def test_steps_are_scikit_learns(X: np.ndarray, loss: str, beta: str, l1_ratio: 
     penalty: dict[str, Any] = {"alpha_W": 0.01, "alpha_H": alpha_H, "l1_ratio": l1_ratio}
     theirs = Theirs(4, init="custom", solver="mu", beta_loss=beta, tol=0, max_iter=60, **penalty)
     theirs.fit_transform(X, W=codes.copy(), H=components.copy())
-    mine = ewnmf.NMF(4, init="custom", loss=loss, tol=0, max_iter=60, **penalty).fit(X, W=codes, H=components)
+    asked: dict[str, Any] = {"init": "custom", "solver": "mu", "tol": 0, "max_iter": 60}
+    mine = ewnmf.NMF(4, loss=loss, **asked, **penalty).fit(X, W=codes, H=components)
     np.testing.assert_allclose(mine.components_, theirs.components_, rtol=1e-8, atol=1e-9)
     np.testing.assert_allclose(mine.reconstruction_err_, theirs.reconstruction_err_, rtol=1e-8)
 

@@ -151,7 +151,7 @@ def test_only_where_gamma_tells_floors_from_nothing_may_sparse_data_differ(gamma
     problem.X[:, 2] = 0
     single: Any = {name: getattr(problem, name).astype(np.float32) for name in ("X", "codes", "components")}
     problem = replace(problem, **single)
-    with by_reference(), other_answer("sparse", "components", 1e-2):
+    with by_reference(), other_answer("sparse", "codes", 1e-2):
         assert verdict("sparse", problem) == found
 
 

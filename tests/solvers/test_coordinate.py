@@ -42,6 +42,7 @@ def test_the_steps_are_those_of_scikit_learn(penalty: dict[str, float]) -> None:
 
 
 @given(
+    solver=st.sampled_from(["cd", "accelerated-cd"]),
     order=st.sampled_from(["components-first", "codes-first"]),
     penalty=st.sampled_from([0.0, 1e-3, 0.1]),
     l1_ratio=st.sampled_from([0.0, 0.5, 1.0]),
@@ -53,6 +54,7 @@ def test_the_steps_are_those_of_scikit_learn(penalty: dict[str, float]) -> None:
     seed=st.integers(0, 1000),
 )
 def test_excess_never_rises(
+    solver: str,
     order: str,
     penalty: float,
     l1_ratio: float,
@@ -73,7 +75,7 @@ def test_excess_never_rises(
         model=models.NMF(penalty, penalty, l1_ratio),
         weighting="none",
         order=order,
-        solver="cd",
+        solver=solver,
         sample_weight=rng.random(len(X)) + 0.1 if weighted else None,
         fixed_components=held if fixed else None,
         rng=seed,
@@ -122,11 +124,12 @@ def test_an_exact_fit_keeps_its_digits() -> None:
     assert answer.excess == pytest.approx(again, rel=1e-3, abs=1e-28)
 
 
+@pytest.mark.parametrize("solver", ["cd", "accelerated-cd"])
 @pytest.mark.parametrize("sparse", [False, True])
-def test_threads_change_nothing(sparse: bool) -> None:
+def test_threads_change_nothing(sparse: bool, solver: str) -> None:
     X: Any = _data(3, 700, 300, 0.9)
     one, two = (
-        ewnmf.factorize(csr_array(X) if sparse else X, 4, weighting="none", solver="cd", rng=0, max_iter=5, n_jobs=n)
+        ewnmf.factorize(csr_array(X) if sparse else X, 4, weighting="none", solver=solver, rng=0, max_iter=5, n_jobs=n)
         for n in (1, 3)
     )
     np.testing.assert_array_equal(one.codes, two.codes)
@@ -185,3 +188,41 @@ def test_random_starts_have_the_size_of_the_data() -> None:
     X = np.random.default_rng(0).random((16, 5)) + 0.1
     fits = [ewnmf.NMF(2, solver="cd", init="random", tol=0, max_iter=3, random_state=0).fit(c * X) for c in (1, 64)]
     np.testing.assert_allclose(64 * fits[0].reconstruction_err_, fits[1].reconstruction_err_, rtol=1e-12)
+
+
+@QUIET
+def test_extrapolation_goes_lower() -> None:
+    runs = {
+        solver: ewnmf.factorize(_data(1), 4, weighting="none", solver=solver, rng=0, max_iter=60)
+        for solver in ("cd", "accelerated-cd")
+    }
+    assert runs["accelerated-cd"].excess < runs["cd"].excess
+
+
+@QUIET
+@pytest.mark.parametrize(
+    ("model", "solver"),
+    [
+        (ewnmf.NMF(3), "accelerated-cd"),
+        (ewnmf.NMF(3, alpha_W=0.01, l1_ratio=0.5), "accelerated-cd"),
+        (ewnmf.EWNMF(3, gamma=np.inf), "accelerated-cd"),
+        (ewnmf.NMF(3, loss="kullback-leibler"), "mu"),
+        (ewnmf.NMF(3, feature_weight=np.arange(1.0, 26)), "mu"),
+        (ewnmf.SemiNMF(3), "mu"),
+    ],
+    ids=str,
+)
+def test_the_default_is_the_fastest_that_takes_the_problem(model: Any, solver: str) -> None:
+    X, start = _data(2) + 0.1, np.random.default_rng(0).random((43, 25)) + 0.1
+    given = {"W": start[:40, :3], "H": start[40:]}
+    asked: dict[str, Any] = {"init": "custom", "tol": 0, "max_iter": 12}
+    chosen, named = (model.set_params(solver=name, **asked).fit(X, **given).components_ for name in ("auto", solver))
+    np.testing.assert_array_equal(chosen, named)
+
+
+def test_a_run_that_stands_still_has_converged() -> None:
+    """Of a point where nothing but rounding is left the steps are not repeated to the end without a word."""
+    X = np.outer(np.arange(1.0, 8), np.arange(1.0, 6))
+    for solver, weighting in (("accelerated-cd", "none"), ("accelerated", "none"), ("accelerated", "entropy")):
+        answer = ewnmf.factorize(X, 1, weighting=weighting, gamma=1.0, solver=solver, rng=0, max_iter=2000, tol=1e-9)
+        assert answer.reason == "converged"

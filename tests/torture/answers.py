@@ -125,7 +125,7 @@ class Trial:
     def allowed(self, name: str, shakes: int = tolerances.SHAKES) -> float:
         """By how much this part of the answer may differ."""
         value, problem = self.answer[name], self.problem
-        u = problem.rounding * problem.corrected(self.raw["components"])
+        u = problem.rounding * problem.corrected(self.raw["components"], self.way)
         moved = max(_difference(value, other[name]) if name in other else np.inf for other in self.shaken(shakes))
         allowed = u * _size(value) + tolerances.AMPLIFIED * moved
         if name == "gamma":
@@ -159,14 +159,16 @@ class Trial:
         """What `other` says of attributes, and this answer where no sum that components are divided by has any digits.
 
         Such sums, of weights times codes and what the loss adds to them, are no normal numbers there, or 0 in one way
-        of computing and not in another. Codes are then in the unit of this answer's components. Nothing is said either
-        of weights that tell floors from nothing.
+        of computing and not in another, in the unit of the fit. Codes are then in the unit of this answer's components.
+        Nothing is said either of weights that tell floors from nothing.
         """
         problem, limits, s = self.problem, np.finfo(self.problem.X.dtype), self.problem.sample_weight
         codes, T = np.abs(self.raw["codes"]).astype(np.float64), self.raw["weights"].astype(np.float64)
-        y = np.maximum(codes.sum(axis=1, keepdims=True) * _size(self.raw["components"]), float(limits.tiny))
+        unit = 1.0 if problem.fitted_as_it_is else problem.scale
+        y = codes.sum(axis=1, keepdims=True) * (_size(self.raw["components"]) / unit)
+        y = np.broadcast_to(np.maximum(y, float(limits.tiny)), T.shape)
         with np.errstate(under="ignore", over="ignore"):
-            pulls = T * problem.core_loss.pos(np.abs(problem.X).astype(np.float64), np.broadcast_to(y, T.shape))
+            pulls = T * problem.core_loss.pos(np.abs(problem.X).astype(np.float64) / unit, y)
             sums = (pulls if s is None else pulls * s[:, None]).T @ codes
         held = np.minimum(sums, T.T @ codes).max(axis=1) > float(limits.tiny) / float(limits.eps)
         if not held.any():

@@ -129,6 +129,14 @@ class Problem:
         return self.options.get("method") not in ("lagrange", "stiefel")
 
     @property
+    def by_coordinates(self) -> bool:
+        """Whether the steps may be those of coordinate descent, which is chosen where all entries have one weight."""
+        if self.solver != "auto":
+            return self.solver.endswith("cd")
+        plain = self.weighting == "none" or (self.weighting in GAMMAS and self.gamma in (np.inf, "auto", "groups"))
+        return plain and self.loss == "euclidean" and self.name in ("NMF", "EWNMF") and bool((self.priors == 1).all())
+
+    @property
     def penalised(self) -> bool:
         """Whether the cost has a part that does not scale with the data."""
         return self.options.get("method") == "soft" or bool(self.options.get("alpha_W") or self.options.get("alpha_H"))
@@ -178,7 +186,7 @@ class Problem:
         if self.weighting == "l1":
             exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S
             return 1e-12 * E[0] + exact if self.X.dtype == np.float64 else self.slack(E[:-1], S, self.rounding)
-        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.solver == "cd" else 0.0
+        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.by_coordinates else 0.0
         return tolerances.rounding(E, S, self.X.dtype, self.rounding) + by_products
 
     @property
@@ -191,6 +199,11 @@ class Problem:
     def scale(self) -> float:
         """The largest value, 1 where all are 0."""
         return self.largest or 1.0
+
+    @property
+    def fitted_as_it_is(self) -> bool:
+        """Whether the fit stays in the unit of the data; else it is brought to about one, floors and all."""
+        return 2**-20 <= self.largest <= 2**20
 
     def least(self, name: str = "E") -> float:
         """``F``: what reconstructions at the floor cost; losses whose degree is not positive take no zeros."""
@@ -221,14 +234,16 @@ class Problem:
             faint[:] = False
         return np.broadcast_to(faint.any(axis=1, keepdims=True), Y.shape) if self.weighting == "entropy" else faint
 
-    def corrected(self, components: Array) -> float:
+    def corrected(self, components: Array, way: str) -> float:
         """How many times more rounding there is where a basis is corrected, not made anew: weighted Semi-NMF's.
 
-        Its error is that of the old basis, which may be larger by as much as the ridge lets it shrink in a step.
+        Its error is that of the old basis, which may be larger by as much as the ridge lets it shrink in a step. Drawn
+        ones are of the size of the data.
         """
         if self.name != "SemiNMF" or (self.weighting == "none" and bool((self.priors == 1).all())):
             return 1.0
-        start = self.scale if self.components is None else max(self.scale, float(np.abs(self.components).max()))
+        given = self.components if way == "factorize" or self.init == "custom" else None
+        start = self.scale if given is None else max(self.scale, float(np.abs(given).max()))
         end = float(np.abs(components).max(initial=0))
         ridge: float = self.model.ridge  # type: ignore[attr-defined]
         return float(np.clip(start / end if end > 0 else np.inf, 1, 1 / ridge))

@@ -37,7 +37,7 @@ def see_units(problem: Problem, way: str, rng: np.random.Generator) -> None:
     if not exact or not all(_normal(p.gamma) == _normal(problem.gamma) for p in (ordinary, other)):
         raise Undecided
     answer = _in_unit(comparable(ask(other, way)), c, problem)
-    with nullcontext() if _fitted_as_it_is(other) else _components_of_unit(min(c, 1.0)):
+    with nullcontext() if other.fitted_as_it_is else _components_of_unit(min(c, 1.0)):
         _compare(Trial(ordinary, way), other, answer, c)
 
 
@@ -45,7 +45,7 @@ def _compare(trial: Trial, other: Problem, answer: Answer, c: float) -> None:
     try:
         trial.agrees_with(answer)
     except Violation:
-        if not _fitted_as_it_is(other):
+        if not other.fitted_as_it_is:
             raise
         if other.name == "SemiNMF" and _at_ceiling(trial.raw["components"]):
             raise Undecided from None
@@ -68,12 +68,7 @@ def _in_other_unit(ordinary: Problem, c: float) -> Problem:
     """
     other = ordinary.scaled(c)
     of_norm_one = ordinary.options.get("of") == "components" and not ordinary.monotone
-    return replace(other, components=ordinary.components) if of_norm_one and _fitted_as_it_is(other) else other
-
-
-def _fitted_as_it_is(problem: Problem) -> bool:
-    """Whether the fit stays in the unit of the data; else it is brought to about one, floors and all."""
-    return 2**-20 <= problem.largest <= 2**20
+    return replace(other, components=ordinary.components) if of_norm_one and other.fitted_as_it_is else other
 
 
 def _of_size_one(start: Array | None) -> Array | None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
-from ewnmf.choosing.neighbours import Neighbourhoods, partitions
+from ewnmf.choosing.neighbours import Neighbourhoods, partitions, unlike_within
 from ewnmf.choosing.trimmed import trimmed_loss
 from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.pipeline import Job
@@ -32,6 +32,8 @@ __all__ = ["GammaPath", "choose_gamma"]
 RISE = 1.02
 """Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
 LEAST_RISE = 0.01
+KEPT = 0.95
+"""The share of plain NMF's score by what is within the points that a fit must have, whatever its own score is."""
 HALVINGS = (0, 2)
 """Neighbourhoods are asked at plain NMF's mean loss, halved so many times."""
 LOST, LEAST_FALL = 0.5, 0.1
@@ -54,6 +56,8 @@ MORE = 1.1
 """Where it is this many times the least one, smaller gammas are not tried."""
 JUDGED = 1 << 22
 """Entries whose losses are looked at, at the most."""
+COARSER = 5.0
+"""Trials for damage end at this many times `tol`; the fit that is kept is made anew."""
 KEY = b"choosing gamma"
 
 
@@ -130,12 +134,17 @@ class GammaPath:
 def choose_gamma(job: Job, start: Factors) -> Solution:
     """The run at the gamma that is chosen for the job: by plain NMF's mean loss, and by what judges a path of fits."""
     request, trials = job.request, _Trials.of(job.unwatched(), start)
+    count = 1 if request.times is not None else len(request.gammas or request.relative)
+    job.settings.stage(f"choosing gamma, 1 of {count + 1} (plain NMF)", count)
+    if request.rule == "auto" and job.settings.tol > 0:
+        trials = replace(trials, coarse=True)
     plain = trials.at(math.inf)
     scale = plain.loss / trials.job.points.data.mass
     n = trials.job.points.X.shape[0]
     if not _rounding(trials.job, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
     elif request.times is not None:
+        job.settings.stage("fit at the chosen gamma")
         return job.at(request.times * scale).run(start)
     else:
         judge = _judge(request.rule, trials, scale)
@@ -146,8 +155,10 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
             return solution._replace(path=GammaPath.single(found, scale, "self-tuned", n))
         trials = judge.trials
         path, best = _walk(judge, trials.at(math.inf) if trials.masked else plain, scale, request)
-    if trials.whole and not trials.masked and not job.settings.callbacks:
+    kept = trials.whole and not trials.masked and (not trials.coarse or path.gamma == math.inf)
+    if kept and not job.settings.callbacks:
         return best._replace(path=path)
+    job.settings.stage("fit at the chosen gamma")
     return job.at(path.gamma).run(start)._replace(path=path)
 
 
@@ -166,11 +177,14 @@ def _rounding(job: Job, n_components: int) -> float:
 def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -> tuple[GammaPath, Solution]:
     """Fit and score gammas from large to small: the path, and the fit at the gamma that is chosen."""
     gammas, scores, chosen, best = [math.inf], [judge.score(plain)], 0, plain
-    for gamma in request.gammas or [factor * scale for factor in request.relative]:
+    tried_next = request.gammas or [factor * scale for factor in request.relative]
+    for number, gamma in enumerate(tried_next, 2):
+        words = f"choosing gamma, {number} of {len(tried_next) + 1} ({gamma / scale:.3g} times the mean loss)"
+        judge.trials.job.settings.stage(words, len(tried_next) + 1 - number)
         fit = judge.trials.at(gamma)
         gammas.append(gamma)
         scores.append(judge.score(fit))
-        if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]):
+        if scores[-1] > scores[chosen] and judge.clear(scores[-1], scores[0]) and judge.keeps(fit, plain):
             chosen, best = len(gammas) - 1, fit
         if request.gammas is None and judge.lost(scores[-1], scores[chosen]):
             break
@@ -187,6 +201,8 @@ class _Trials:
     start: Factors
     whole: bool
     masked: bool = False
+    coarse: bool = False
+    """Whether they need not go to the end, but for plain NMF, whose loss is the unit of gamma."""
 
     @classmethod
     def of(cls, job: Job, start: Factors) -> _Trials:
@@ -204,8 +220,11 @@ class _Trials:
 
     def at(self, gamma: float) -> Solution:
         """The fit at `gamma`."""
+        job = self.job.at(gamma)
+        if self.coarse and gamma < math.inf:
+            job = replace(job, settings=replace(job.settings, tol=COARSER * job.settings.tol))
         try:
-            return self.job.at(gamma).run(self.start)
+            return job.run(self.start)
         except Interrupted as interrupt:
             if self.whole:
                 raise
@@ -234,6 +253,9 @@ class _Judge(Protocol):
 
     def clear(self, score: float, plain: float) -> bool:
         """Whether a score is reason enough to leave plain NMF."""
+
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        """Whether a fit has not lost what plain NMF had."""
 
     def lost(self, score: float, best: float) -> bool:
         """Whether smaller gammas need no try."""
@@ -270,17 +292,25 @@ class _Trimmed:
     def clear(self, score: float, plain: float) -> bool:
         return score > LESS * plain
 
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        return True
+
     def lost(self, score: float, best: float) -> bool:
         return score < MORE * best
 
 
 @dataclass(frozen=True, eq=False)
 class _Neighbours:
-    """Scores by the neighbourhoods of some of the points."""
+    """Scores by the neighbourhoods of some of the points.
+
+    Neighbours may be alike by what many points share to a different degree, such as light; a fit that follows it makes
+    groups of light. So it must keep the neighbourhoods `within` the points, too, by what is left of them without that.
+    """
 
     trials: _Trials
     rows: Array
     graphs: tuple[Neighbourhoods, ...]
+    within: Neighbourhoods | None = None
     rule: ClassVar[str] = "neighbourhoods"
 
     @classmethod
@@ -294,14 +324,25 @@ class _Neighbours:
         some = points.take(rows)
         with single_threaded_blas(openmp=True):
             graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.job.settings.n_jobs)
-            return cls(trials, rows, tuple(graphs))
+            apart = unlike_within(some, count)
+            within = None if apart is None else Neighbourhoods.joining(apart, count)
+            return cls(trials, rows, tuple(graphs), within)
 
     def score(self, fit: Solution) -> float:
-        """How much of the groups in the fit's codes is smooth; one thread, so that the machine does not matter."""
+        """How much of the groups in the fit's codes is smooth."""
+        return self._smooth(fit, self.graphs)
+
+    def _smooth(self, fit: Solution, graphs: tuple[Neighbourhoods, ...]) -> float:
+        """On average over these graphs; one thread, so that the machine does not matter."""
         codes, components = fit.factors.H.T[self.rows], fit.factors.W.T
         with single_threaded_blas(openmp=True):
-            groups = partitions(codes, components, self.graphs[0].count)
-            return float(np.mean([graph.smooth_share(labels) for graph in self.graphs for labels in groups]))
+            groups = partitions(codes, components, graphs[0].count)
+            return float(np.mean([graph.smooth_share(labels) for graph in graphs for labels in groups]))
+
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        if self.within is None:
+            return True
+        return self._smooth(fit, (self.within,)) >= KEPT * self._smooth(plain, (self.within,))
 
     def clear(self, score: float, plain: float) -> bool:
         return score > max(RISE * plain, plain + LEAST_RISE)
@@ -344,6 +385,9 @@ class _Hidden:
 
     def clear(self, score: float, plain: float) -> bool:
         return score > FALL * plain
+
+    def keeps(self, fit: Solution, plain: Solution) -> bool:
+        return True
 
     def lost(self, score: float, best: float) -> bool:
         return False

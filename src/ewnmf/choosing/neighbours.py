@@ -19,7 +19,7 @@ from ewnmf.losses.base import Loss
 from ewnmf.storage.matrix import dense
 from ewnmf.storage.threads import Workers, count_workers
 
-__all__ = ["Neighbourhoods", "partitions", "unlikeness"]
+__all__ = ["Neighbourhoods", "partitions", "unlike_within", "unlikeness"]
 
 
 NEIGHBOURS = 5
@@ -29,6 +29,8 @@ STARTS = 10
 """Partitions of each kind of codes: with few of them, scores are as noisy as they are different."""
 _FINE = 1e-8
 """Relative scales of the loss below this need double precision."""
+_NOTHING = 1e-9
+"""What is left of the points' variance at least, where it is to tell anything."""
 
 
 def unlikeness(points: Points, loss: Loss, scale: float) -> Float64:
@@ -124,6 +126,41 @@ def _apart_sparse(X: Any, loss: Loss, scale: float, halvings: Sequence[int]) -> 
     return apart + apart.transpose(0, 2, 1), has
 
 
+def unlike_within(points: Points, count: int) -> Float64 | None:
+    """``1 - cos`` of the angles (n x n) between points without their mean and their `count` leading directions.
+
+    What many points share to a different degree (light, size, loudness) is in the leading directions, and neighbours
+    there may be alike in nothing else. None where nothing is left beside them. Missing values are at the mean.
+    """
+    S = _products(points)
+    S -= S.mean(axis=0)
+    S -= S.mean(axis=1, keepdims=True)
+    sizes, directions = eigh(S)
+    leading = slice(max(0, len(S) - count), None)
+    rest = S - (directions[:, leading] * sizes[leading]) @ directions[:, leading].T
+    lengths = np.sqrt(np.maximum(np.diag(rest), 0))
+    if not np.square(lengths).sum() > _NOTHING * np.trace(S):
+        return None
+    lengths[lengths == 0] = np.inf
+    apart: Float64 = np.maximum(1 - rest / (lengths[:, None] * lengths), 0)
+    np.fill_diagonal(apart, 0)
+    return apart
+
+
+def _products(points: Points) -> Float64:
+    """Products (n x n) of all pairs of points, attributes weighted by their priors; missing values at the mean."""
+    X = (points.X / points.data.scale).astype(np.float64)
+    if points.data.sparse:
+        return np.asarray((X @ X.T).toarray())
+    values = dense(X)
+    if points.P is not None:
+        seen = np.broadcast_to(points.P, values.shape) > 0
+        means = np.sum(values, axis=0, where=seen) / np.maximum(seen.sum(axis=0), 1)
+        values = np.where(seen, values - means, 0) * np.sqrt(points.P)
+    products: Float64 = values @ values.T
+    return products
+
+
 @dataclass(frozen=True, eq=False)
 class Neighbourhoods:
     """The smoothest functions on the graph that joins every point to its nearest ones.
@@ -147,10 +184,10 @@ class Neighbourhoods:
         n_jobs: int | None = 1,
     ) -> list[Neighbourhoods]:
         """`count` functions on the graph of the points, at the scale halved so many times each."""
-        return [cls._joining(D, count) for D in _unlike(points, loss, scale, halvings, n_jobs)]
+        return [cls.joining(D, count) for D in _unlike(points, loss, scale, halvings, n_jobs)]
 
     @classmethod
-    def _joining(cls, D: Float64, count: int) -> Neighbourhoods:
+    def joining(cls, D: Float64, count: int) -> Neighbourhoods:
         """The graph of distances `D`, taken in units of each point's own neighbourhood."""
         n = D.shape[0]
         unit = np.maximum(np.sort(D, axis=1)[:, min(FAR, n - 1)], np.finfo(float).tiny)

@@ -14,14 +14,14 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.cli.file_options import layout_options, output_options, to_layout
-from ewnmf.cli.report import Report, described, plain
+from ewnmf.cli.outcome import Report, described, plain
 from ewnmf.datasets import scale_points, unscale_points
 from ewnmf.estimators.loading import load_with_note
 from ewnmf.estimators.saving import library_versions
 from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
 from ewnmf.io.source import check_memory
 
-__all__ = ["apply_model", "apply_options", "attribute_names", "filled_points"]
+__all__ = ["apply_model", "apply_options", "attribute_names", "filled_points", "load_model", "read_points"]
 
 MODEL_FILE = "model.ewnmf"
 Apply = Callable[[Any, "Given"], Array]
@@ -64,16 +64,9 @@ def apply_model(
     kind, zipped = ("csv", False) if output is None else result_kind(output)
     if output is not None:
         check_free(output, options["force"], folder=False)
-    layout = to_layout(options)
     report = Report(options["quiet"], options["as_json"])
-    estimator, note = _loaded(model)
-    size = note.get("image_size")
-    if layout.size is None and size is not None and Path(file).is_dir():
-        layout = replace(layout, size=(int(size[0]), int(size[1])))
-    with report.step("read", f"reading {file}"):
-        table = read_table(file, layout)
-    scale = bool(note.get("scale")) if options["scale"] is None else options["scale"]
-    X = _prepared(table, estimator, model, scale)
+    estimator, note = load_model(model)
+    table, X, scale = read_points(model, file, options, estimator, note, report)
     n, m = X.shape
     names = columns(estimator, table)
     needed = 2.0 * n * len(names) * X.dtype.itemsize
@@ -103,6 +96,20 @@ def apply_model(
     report.close(plain(summary), [f"{output}: {values.shape[0]} x {values.shape[1]} {words}"])
 
 
+def read_points(
+    model: str, file: str, options: dict[str, Any], estimator: Any, note: dict[str, Any], report: Report
+) -> tuple[Table, Any, bool]:
+    """The points of a file as they are there, as the model takes them, and whether that differs by scaling."""
+    layout = to_layout(options)
+    size = note.get("image_size")
+    if layout.size is None and size is not None and Path(file).is_dir():
+        layout = replace(layout, size=(int(size[0]), int(size[1])))
+    with report.step("read", f"reading {file}"):
+        table = read_table(file, layout)
+    scale = bool(note.get("scale")) if options["scale"] is None else options["scale"]
+    return table, _prepared(table, estimator, model, scale), scale
+
+
 def attribute_names(estimator: Any, table: Table) -> tuple[str, ...]:
     """The names of the attributes, as the file or the model knows them."""
     known = table.features if table.features is not None else getattr(estimator, "feature_names_in_", None)
@@ -119,7 +126,7 @@ def filled_points(estimator: Any, given: Given) -> Array:
     return np.where(np.isnan(given.values), guess, given.values)
 
 
-def _loaded(model: str) -> tuple[Any, dict[str, Any]]:
+def load_model(model: str) -> tuple[Any, dict[str, Any]]:
     """The estimator in a model file, or in the folder that ``ewnmf fit`` wrote."""
     path = Path(model) / MODEL_FILE if Path(model).is_dir() else Path(model)
     if path.parent == Path(model) and not path.exists():
@@ -127,7 +134,7 @@ def _loaded(model: str) -> tuple[Any, dict[str, Any]]:
             f"{model} is a folder without {MODEL_FILE}; name a result of ewnmf fit, or a model file."
         )
     estimator, note = load_with_note(path)
-    if not hasattr(estimator, "components_"):
+    if not hasattr(estimator, "components_") and not hasattr(estimator, "model_"):
         raise ValueError(f"{path} holds a model that was saved before it was fitted; fit it first.")
     return estimator, note
 

@@ -14,7 +14,8 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.cli.estimator_options import build_estimator, estimator_options
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
-from ewnmf.cli.report import Report, described, plain
+from ewnmf.cli.outcome import Report, described, plain
+from ewnmf.cli.showing import check_report, draw_pictures, write_report
 from ewnmf.datasets import scale_points
 from ewnmf.estimators.saving import library_versions, write_estimator
 from ewnmf.io import RESULT_KINDS, Layout, Result, Table, atomic_folder, check_free, read_table, write_result
@@ -39,6 +40,8 @@ class _Request:
     clusters: str | None
     weights: bool | None
     entry_weights: str | None
+    pictures: bool | None
+    report: bool
     force: bool
 
 
@@ -49,7 +52,8 @@ Examples:
   ewnmf fit faces.npy -k 15 -o faces                      an array, points in rows
   ewnmf fit genes.csv -k 8 --id gene --transpose -o out   samples in columns
   ewnmf fit iris.csv -k 3 --label species --clusters --scale -o iris
-  ewnmf fit photos/ -k 20 --size 32x32 -o photos-k20      a folder of images
+  ewnmf fit photos/ -k 20 --size 32x32 -o photos-k20      a folder of images, with pictures of what was found
+  ewnmf fit sensors.csv -k 8 --report -o sensors          and report.html to look at
   ewnmf fit counts.mtx.gz -k 10 --loss kullback-leibler --gamma inf -o counts
   zcat big.csv.gz | ewnmf fit - -k 10 -o big --json
 
@@ -70,6 +74,10 @@ Examples:
 @click.option(
     "--entry-weights", type=click.Path(), metavar="FILE", help="The weights of --weighting fixed, a like table."
 )
+@click.option(
+    "--pictures/--no-pictures", default=None, help="Draw components and repaired points.  [default: of images]"
+)
+@click.option("--report", is_flag=True, help="Write report.html, which shows what was found, into the folder.")
 @click.option("--to", type=click.Choice(RESULT_KINDS), help="How tables are written.  [default: CSV in CSV, else npy]")
 @layout_options
 @output_options
@@ -81,7 +89,8 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
     missing values.
 
     The folder gets codes, components, weights, labels (with --clusters), the model (model.ewnmf) and
-    summary.json. It appears only when everything is in it.
+    summary.json; of images, pictures of the components and of what was repaired. It appears only when everything is
+    in it.
     """
     layout = to_layout(options)
     request = _Request(**{name: options.pop(name) for name in _Request.__dataclass_fields__})
@@ -89,6 +98,8 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
     if options["random_state"] is None:
         options["random_state"] = secrets.randbelow(_LARGEST_SEED)
     report = Report(quiet, as_json)
+    if request.report:
+        check_report()
     estimator = build_estimator(model, options)
     with report.step("read", f"reading {file}"):
         table = read_table(file, layout)
@@ -105,7 +116,7 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
         measures = _clusters(results["codes"].values, table, request, estimator, results)
     summary = _summary(estimator, model, table, request, report, measures)
     with report.step("write", f"writing {request.output}"):
-        _write(estimator, results, table, request, summary)
+        _write(estimator, results, table, request, summary, X)
     report.close(summary, _lines(summary, request.output))
 
 
@@ -237,7 +248,7 @@ def _path(path: Any) -> dict[str, Any] | None:
 
 
 def _write(
-    estimator: Any, results: dict[str, Result], table: Table, request: _Request, summary: dict[str, Any]
+    estimator: Any, results: dict[str, Result], table: Table, request: _Request, summary: dict[str, Any], X: Any
 ) -> None:
     """Fill the folder; `summary` learns the names of the files."""
     kind = request.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
@@ -250,6 +261,10 @@ def _write(
             _write_json(folder / "names.json", names)
         note = {"scale": request.scale, "image_size": table.image_size}
         write_estimator(estimator, folder / "model.ewnmf", note)
+        if table.image_size is not None if request.pictures is None else request.pictures:
+            summary["pictures"] = draw_pictures(estimator, X, table, folder, asked=request.pictures is not None)
+        if request.report:
+            write_report(estimator, X, table, folder / "report.html")
         summary["files"] = sorted(path.name for path in folder.iterdir())
         _write_json(folder / SUMMARY, summary)
 
@@ -274,4 +289,6 @@ def _lines(summary: dict[str, Any], output: str) -> list[str]:
         known = {"accuracy": "accuracy", "normalized_mutual_information": "NMI"}
         scores = "".join(f", {words} {measures[name]:.4f}" for name, words in known.items() if name in measures)
         lines.append(f"clusters: {measures['clusters']}{scores}")
+    if summary.get("pictures"):
+        lines.append(summary["pictures"])
     return [*lines, f"{output}: {', '.join([*summary['files'], SUMMARY])}"]

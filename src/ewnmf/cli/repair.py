@@ -15,8 +15,8 @@ from scipy.sparse import issparse
 from ewnmf._types import Array
 from ewnmf.cli.estimator_options import NumberOr, components_option
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
+from ewnmf.cli.outcome import Report, described, plain
 from ewnmf.cli.patches import Patches
-from ewnmf.cli.report import Report, described, plain
 from ewnmf.damage.calibration import FEWEST
 from ewnmf.damage.repair import repaired
 from ewnmf.estimators.repairer import Repairer

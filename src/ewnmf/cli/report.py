@@ -1,96 +1,81 @@
-"""What the commands tell: progress, warnings, and a summary for people or as JSON."""
+"""``ewnmf report``: one HTML file of what a saved model makes of data."""
 
 from __future__ import annotations
 
-import json
-import math
-import sys
-import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
-from ewnmf.io import Table
+from ewnmf.cli.apply import load_model, read_points
+from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options
+from ewnmf.cli.outcome import Report, described, plain
+from ewnmf.cli.showing import check_report, write_report
+from ewnmf.estimators.judging import FALSE_ALARMS
+from ewnmf.estimators.saving import library_versions
+from ewnmf.io import check_free
+from ewnmf.plots.judged import MOST_ENTRIES
+from ewnmf.plots.kinds import KINDS
 
-__all__ = ["Report", "described", "plain"]
+__all__ = ["report"]
 
 
-class Report:
-    """What happened in a run.
+@click.command(
+    short_help="Write one HTML file that shows what a saved model makes of data.",
+    epilog=f"""\b
+Examples:
+  ewnmf report sensors/ sensors.csv -o report.html      sensors/ is a folder that ewnmf fit wrote
+  ewnmf report faces/ photos/ --label folder -o faces.html
 
-    Parameters
-    ----------
-    quiet : bool
-        Whether to say nothing.
-    as_json : bool
-        Whether standard output gets the summary as JSON, and nothing else.
+{EXIT_CODES}""",
+)
+@click.argument("model", type=click.Path(allow_dash=False))
+@click.argument("file", type=click.Path(allow_dash=True), metavar="DATA")
+@click.option("-o", "--output", required=True, type=click.Path(), help="The report, an .html file.")
+@click.option("--title", help="Heading of the page.  [default: the name of DATA]")
+@click.option("--kind", "shown_as", type=click.Choice(["auto", *KINDS]), default="auto", help="What attributes are.")
+@click.option(
+    "--false-alarms",
+    type=float,
+    default=FALSE_ALARMS,
+    show_default=True,
+    help="The share of undamaged entries that may be suspected.",
+)
+@click.option(
+    "--max-entries",
+    type=click.IntRange(1),
+    default=MOST_ENTRIES,
+    show_default=True,
+    metavar="N",
+    help="Entries to look at; of larger data, points in equal distances.",
+)
+@click.option("--scale/--no-scale", default=None, help="Scale every point.  [default: as for the fit]")
+@layout_options
+@output_options
+def report(model: str, file: str, output: str, **options: Any) -> None:
+    """Write what MODEL, a file model.ewnmf or the folder it is in, makes of DATA into one HTML file.
+
+    The file needs nothing else, and no network. DATA is anything that ewnmf fit reads; of very large data, points in
+    equal distances are looked at, and the page says so.
     """
-
-    def __init__(self, quiet: bool, as_json: bool) -> None:
-        self.seconds: dict[str, float] = {}
-        self.warnings: list[str] = []
-        self._quiet = quiet
-        self._as_json = as_json
-
-    @property
-    def watched(self) -> bool:
-        """Whether somebody sits at a terminal and wants to see progress."""
-        return not self._quiet and sys.stderr.isatty()
-
-    @contextmanager
-    def step(self, name: str, words: str) -> Iterator[None]:
-        """Time a part of the run, say that it begins, and collect its warnings."""
-        if self.watched:
-            click.echo(f"ewnmf: {words}", err=True)
-        begin = time.perf_counter()
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                yield
-            finally:
-                self.seconds[name] = round(time.perf_counter() - begin, 6)
-        for warning in caught:
-            text = " ".join(str(warning.message).split())
-            if issubclass(warning.category, UserWarning | RuntimeWarning) and text not in self.warnings:
-                self.warnings.append(text)
-                if not self._quiet:
-                    click.echo(f"ewnmf: warning: {text}", err=True)
-
-    def close(self, summary: dict[str, Any], lines: list[str]) -> None:
-        """Tell the result."""
-        if self._as_json:
-            click.echo(json.dumps(summary, indent=2, allow_nan=False, ensure_ascii=False))
-        elif not self._quiet:
-            for line in lines:
-                click.echo(line)
-
-
-def described(table: Table) -> dict[str, Any]:
-    """A table in a summary."""
-    n, m = table.values.shape
-    return {
-        "file": table.source,
-        "kind": table.kind,
-        "sha256": table.sha256,
-        "points": n,
-        "attributes": m,
-        "missing": table.missing,
-        "image_size": None if table.image_size is None else list(table.image_size),
+    check_report()
+    check_free(output, options["force"], folder=False)
+    outcome = Report(options["quiet"], options["as_json"])
+    estimator, note = load_model(model)
+    table, X, _ = read_points(model, file, options, estimator, note, outcome)
+    asked = {"kind": options["shown_as"]} | {name: options[name] for name in ("false_alarms", "max_entries")}
+    if options["title"] is not None:
+        asked["title"] = options["title"]
+    with outcome.step("report", f"writing {output}"):
+        size = write_report(estimator, X, table, Path(output), **asked).stat().st_size
+    summary = {
+        "command": "report",
+        "model": model,
+        "input": described(table),
+        "output": output,
+        "bytes": size,
+        "seconds": outcome.seconds,
+        "warnings": outcome.warnings,
+        "versions": library_versions(),
     }
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON has it: infinite and missing numbers become text."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else repr(value)
+    outcome.close(plain(summary), [f"{output}: open it in a browser ({size / 1e6:.1f} MB)"])

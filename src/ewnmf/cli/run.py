@@ -17,7 +17,9 @@ __all__ = ["group", "run"]
 _COMMANDS: dict[str, str] = {
     "completion": "Print a script for the shell's completion.",
     "fit": "Factorize a table from a file.",
+    "plot": "Draw components, trust, repaired points or the choice of gamma of a saved model.",
     "repair": "Find what is damaged in a table, and mend it.",
+    "report": "Write one HTML file that shows what a saved model makes of data.",
     "reproduce": "Make the tables and figures of the paper from the real data.",
     "transform": "Codes of new points under a saved model, or the points with their gaps filled.",
     "weights": "Weights of the entries of new points.",
@@ -79,7 +81,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return FAILED
     except click.ClickException as error:
         return _fail(error.format_message(), debug, FAILED)
-    except (ValueError, TypeError, OSError, MemoryError, ModuleNotFoundError) as error:
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         return _fail(str(error) or type(error).__name__, debug, FAILED)
     except Exception as error:
         return _fail(f"unexpected {type(error).__name__}: {error} (--debug shows where)", debug, BUG)

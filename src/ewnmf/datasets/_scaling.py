@@ -25,7 +25,7 @@ def scale_points(X: Any) -> Any:
     Returns
     -------
     ndarray or scipy CSR matrix of shape (n, m)
-        float32 where `X` is float32, otherwise float64; the smallest value of a point is 0 and its largest 1.
+        Of float32 where `X` is float32, otherwise float64; the smallest value of a point is 0 and its largest 1.
     """
     if sparse.issparse(X):
         return _scale_sparse(X)

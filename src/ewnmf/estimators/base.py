@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Self
@@ -15,13 +14,14 @@ from sklearn.utils.validation import validate_data
 
 from ewnmf import losses, weightings
 from ewnmf._types import Array
+from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
 from ewnmf.damage.learning import learn, sample_of
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judge
-from ewnmf.estimators.progress import Progress
+from ewnmf.estimators.progress import Progress, Stages
 from ewnmf.fitting import checks
 from ewnmf.fitting.checks import GammaRequest, check_gamma
 from ewnmf.fitting.frames import numeric_table
@@ -29,6 +29,7 @@ from ewnmf.fitting.pipeline import Job, Settings, restarts
 from ewnmf.fitting.points import Points, read_points
 from ewnmf.fitting.starts import INITS, Starts, start_by_point
 from ewnmf.fitting.unit import times
+from ewnmf.kernels.compiled.loaded import telling
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
@@ -56,9 +57,9 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
-        solver: str = "mu",
+        solver: str = "auto",
         order: str = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 300,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -91,9 +92,11 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         return Problem(loss, model, weighting), request
 
     def _settings(self) -> Settings:
-        progress = [Progress(label=type(self).__name__)] if self.verbose else []
+        name = type(self).__name__
+        progress = [Progress(label=name)] if self.verbose > 1 else []
         order = self._model().order if self.order == "auto" else self.order
-        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
+        watch = Stages(label=name) if self.verbose else None
+        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress, watch)
 
     def fit(
         self,
@@ -143,7 +146,24 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         sample_weight: Any = None,
         mask: Any = None,
     ) -> Array:
-        """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
+        """``fit(X).transform(X)``, to the bit.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value.
+        y : ignored
+            For scikit-learn's conventions.
+        W : array-like of shape (n_samples, n_components), optional
+            Codes to start from, with ``init="custom"``.
+        H : array-like of shape (n_components, n_features), optional
+            Components to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
+        mask : array-like of bool of shape (n_samples, n_features), optional
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
 
         Returns
         -------
@@ -165,10 +185,11 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         starts, n_components = self._checked_starts(starts, problem, X)
         fixed = checks.check_fixed(self.fixed_components, n_components, X, problem)
         job = Job.of(problem, points, settings, fixed, request)
-        points.warn("the codes of the mean point", "components of 0", stacklevel=5)
+        points.warn("the codes of the mean point", "components of 0")
         self._learn_facts(job.points, job.problem)
         drawn = self._starts(job, n_components, starts, n_init)
-        best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
+        with telling(self._say if self.verbose else None):
+            best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
         self._warn(best)
 
     def _starts(self, job: Job, n_components: int, starts: Starts, n_init: int) -> Iterator[Factors]:
@@ -182,11 +203,16 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
     def _learn(self, job: Job, starts: Iterable[Factors]) -> Solution:
         """Fit and keep what was found, on Ctrl-C too."""
         self.gamma_path_: Any = None
+        if not job.chooses_gamma:
+            job.settings.stage("fit")
         try:
             best = restarts(job, starts, choose_gamma)
         except Interrupted as interrupt:
             interrupt.solution = self._keep(job, interrupt.solution)
             raise
+        finally:
+            if isinstance(job.settings.watch, Stages):
+                job.settings.watch.close()
         return self._keep(job, best)
 
     @property
@@ -294,7 +320,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.gamma_ = problem.weighting.strength
         self.gamma_path_ = solution.path
         if self.verbose and solution.path is not None:
-            Progress(label=type(self).__name__).say(solution.path.verdict)
+            self._say(solution.path.verdict)
         self.n_iter_ = solution.n_iter
         self.objective_ = solution.history[-1]
         self.loss_curve_ = np.array(solution.history)
@@ -311,13 +337,16 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
             return self.calibration_
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
+    def _say(self, words: str) -> None:
+        """Write a line to where the progress goes."""
+        Progress(label=type(self).__name__).say(words)
+
     def _warn(self, solution: Solution) -> None:
         if solution.reason == "max_iter" and self.tol > 0:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} reached max_iter={self.max_iter} before the relative decrease of the objective "
                 f"fell to tol={self.tol}; raise max_iter or tol, or set tol=0 to run a fixed number of iterations.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
 
     def __sklearn_tags__(self) -> Any:

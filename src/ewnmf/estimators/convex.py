@@ -30,6 +30,19 @@ class ConvexNMF(Factorizer):
     combinations_ : ndarray of shape (n_samples, n_components)
         The share of every point in every component.
     $attributes
+
+    See Also
+    --------
+    $related
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import ConvexNMF
+    >>> X = np.random.default_rng(0).random((20, 6))
+    >>> model = ConvexNMF(n_components=2, tol=1e-3, random_state=0).fit(X)
+    >>> bool(np.allclose(model.components_, model.combinations_.T @ X))
+    True
     """
 
     def fit(  # type: ignore[override]
@@ -63,7 +76,22 @@ class ConvexNMF(Factorizer):
     def fit_transform(  # type: ignore[override]
         self, X: Any, y: Any = None, W: Any = None, U: Any = None, weights: Any = None, sample_weight: Any = None
     ) -> NDArray[Any]:
-        """``fit(X).transform(X)``, to the bit; parameters as in `fit`.
+        """``fit(X).transform(X)``, to the bit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows are points, without missing values.
+        y : ignored
+            For scikit-learn's conventions.
+        W : array-like of shape (n_samples, n_components), optional
+            Codes to start from, with ``init="custom"``.
+        U : array-like of shape (n_samples, n_components), optional
+            Combinations to start from, with ``init="custom"``.
+        weights : array-like of shape (n_samples, n_features), optional
+            The weights of ``weighting="fixed"``; ones where not given.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
 
         Returns
         -------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from ewnmf._types import Array
+from ewnmf._warn import warn
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting.frames import numeric_table
@@ -26,6 +26,8 @@ from ewnmf.solvers.encode import encode, weights_of
 __all__ = ["FLOATS", "Encoder"]
 
 FLOATS = [np.float64, np.float32]
+_FINER = 0.1
+"""The codes of a point end where its objective falls by this share of `tol`."""
 
 
 class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -81,7 +83,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             replace(self._facts, priors=data.P is not None, signed=self._facts.signed or bool(strange.all())),
             tiny=self._tiny,
             max_iter=self.max_iter,
-            tol=self.tol,
+            tol=_FINER * self.tol,
             n_jobs=self.n_jobs,
         ).T
 
@@ -110,7 +112,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The codes.
         """
         points = self._read(X, weights=weights, mask=mask)
-        points.warn("the codes of the mean point", "", stacklevel=4)
+        points.warn("the codes of the mean point", "")
         return self._transform(points)
 
     def _transform(self, points: Points, problem: Problem | None = None) -> Array:
@@ -149,7 +151,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         """
         path = getattr(self, "gamma_path_", None)
         if path is not None and path.gamma == math.inf:
-            warnings.warn(f"All weights of a point are equal: {path.verdict}", UserWarning, stacklevel=2)
+            warn(f"All weights of a point are equal: {path.verdict}")
         return self._weights_under(None, X, weights=weights, mask=mask)
 
     def _weights_under(self, codes: Array | None, X: Any, **weighed: Any) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array, issparse, vstack
 from sklearn.utils.validation import check_is_fitted
 
 from ewnmf._types import Array
+from ewnmf._warn import warn
 from ewnmf.damage.calibration import FEWEST, Calibration
 from ewnmf.damage.repair import check_false_alarms, lost_points, most_suspicious, repaired
 from ewnmf.damage.verdict import Verdict, examine
@@ -139,7 +139,7 @@ class Judging:
 
     def _repaired(self, X: Any, share: float, soft: bool, mask: Any) -> Any:
         """The repaired points as an array, or a CSR matrix where `X` is sparse."""
-        self._warn_of_few(share, stacklevel=4)
+        self._warn_of_few(share)
         parts, lost = [], 0
         for x, verdict, suspects, count in self._decided(X, share, mask):
             clean = repaired(x, verdict, suspects, soft=soft)
@@ -187,25 +187,21 @@ class Judging:
             first += len(x)
         return _explained(Form(self, X), found, top, self.n_features_in_)
 
-    def _warn_of_few(self, share: float, stacklevel: int = 3) -> None:
+    def _warn_of_few(self, share: float) -> None:
         count = self._calibrated().n_points
         if count < FEWEST:
-            warnings.warn(
+            warn(
                 f"fit saw {count} point{'s' * (count != 1)}, and how far residuals usually go is hardly known from "
-                f"fewer than {FEWEST}: more undamaged entries may be suspected than false_alarms={share:g} says.",
-                UserWarning,
-                stacklevel=stacklevel,
+                f"fewer than {FEWEST}: more undamaged entries may be suspected than false_alarms={share:g} says."
             )
 
 
 def _warn_of_lost(count: int) -> None:
     """One warning that says how many points had nothing to trust."""
     if count:
-        warnings.warn(
+        warn(
             f"{count} point{'s have' if count > 1 else ' has'} no entry that is both observed and trusted, and "
-            f"{'are' if count > 1 else 'is'} repaired from the mean point of fit.",
-            UserWarning,
-            stacklevel=4,
+            f"{'are' if count > 1 else 'is'} repaired from the mean point of fit."
         )
 
 

@@ -22,11 +22,26 @@ class NMF(Factorizer):
     Parameters
     ----------
     $parameters
-    $penalties
 
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import NMF
+    >>> X = np.random.default_rng(0).random((20, 3)) @ np.random.default_rng(1).random((3, 12))
+    >>> model = NMF(n_components=3, tol=0, random_state=0)
+    >>> codes = model.fit_transform(X)
+    >>> codes.shape, model.components_.shape
+    ((20, 3), (3, 12))
+    >>> bool(np.abs(X - codes @ model.components_).max() < 0.1)
+    True
     """
 
     def __init__(
@@ -44,9 +59,9 @@ class NMF(Factorizer):
         fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
-        solver: str = "mu",
+        solver: str = "auto",
         order: str = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 300,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -92,11 +107,14 @@ class EWNMF(NMF):
     Parameters
     ----------
     $parameters
-    $penalties
 
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
 
     Examples
     --------
@@ -124,9 +142,9 @@ class EWNMF(NMF):
         fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
-        solver: str = "mu",
+        solver: str = "auto",
         order: str = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 300,
         n_jobs: int | None = None,
         random_state: Any = None,

@@ -24,11 +24,23 @@ class ONMF(Factorizer):
     Parameters
     ----------
     $parameters
-    $orthogonal
 
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import ONMF
+    >>> X = np.repeat(np.eye(3), 5, axis=0) + 0.1
+    >>> codes = ONMF(n_components=3, n_init=5, random_state=0).fit_transform(X)
+    >>> bool(((codes > 0).sum(axis=1) == 1).all())
+    True
     """
 
     def __init__(
@@ -47,9 +59,9 @@ class ONMF(Factorizer):
         fixed_components: Any = None,
         init: str = "random",
         n_init: int = 1,
-        solver: str = "mu",
+        solver: str = "auto",
         order: str = "auto",
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         max_iter: int = 300,
         n_jobs: int | None = None,
         random_state: Any = None,

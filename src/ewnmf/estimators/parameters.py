@@ -17,7 +17,7 @@ from ewnmf.fitting.starts import INITS
 from ewnmf.losses.registry import LOSSES
 from ewnmf.naming import listed
 from ewnmf.solvers.orders import ORDERS
-from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
 __all__ = ["ATTRIBUTES", "CUSTOM", "SECTIONS", "Parameter", "described", "section"]
@@ -151,12 +151,13 @@ _SHARED = (
     Parameter(
         "solver",
         (),
+        '``"auto"`` is the fastest one that costs nothing: for squared errors ``"accelerated-cd"`` where entries do '
+        'not differ in weight (`NMF`) and ``"accelerated"`` under entropy weights (`EWNMF`), else ``"mu"``. '
         '``"mu"``: the paper\'s multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from '
-        "extrapolated points, which needs about a quarter of the iterations for the same objective. It goes lower "
-        'than ``"mu"`` ever does; at small gamma that is not always good for clustering, so it is not the '
-        'default. ``"cd"`` (`NMF`): coordinate descent as in scikit-learn, the fastest for squared errors where '
-        "entries do not differ in weight.",
-        names=lambda: SOLVERS,
+        "extrapolated points, which needs about a quarter of the iterations for the same objective. "
+        '``"cd"`` (`NMF`, squared errors): coordinate descent as in scikit-learn; ``"accelerated-cd"``: the '
+        "same from extrapolated points. See docs/solvers.md.",
+        names=lambda: (AUTO, *SOLVERS),
     ),
     Parameter(
         "order",
@@ -169,13 +170,13 @@ _SHARED = (
     Parameter(
         "tol",
         ("float",),
-        "Stop when an iteration lowers the objective by at most this share of its distance to its bound; 0 runs "
-        "all iterations.",
+        "Stop when an iteration lowers the objective by at most this share of its distance to its bound, in the mean "
+        "of ten where steps are extrapolated; 0 runs all iterations. The codes of `transform` have a tenth of it.",
     ),
     Parameter("max_iter", ("int",), "Iterations at the most, for a start and for the codes of a point in `transform`."),
     Parameter("n_jobs", ("int",), "Threads; None means all usable cores. The result is the same for every number."),
     Parameter("random_state", ("int", "RandomState", "None"), "Source of the starts."),
-    Parameter("verbose", ("int",), "1 writes the progress to standard error."),
+    Parameter("verbose", ("int",), "1 writes stages and progress to standard error, 2 iterations, too."),
 )
 
 _PENALTIES = (

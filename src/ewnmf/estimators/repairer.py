@@ -49,9 +49,25 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         The share of undamaged entries that may be replaced, between 0 and 0.5.
     soft : bool, default=False
         Whether observed entries become ``trust * x + (1 - trust) * expected`` instead of either.
-    loss, weighting, gamma, n_init, tol, max_iter, n_jobs, random_state, verbose
-        Of `EWNMF`, which learns the columns in their scale. The default of `tol` is 1e-4, and no warning says that
-        `max_iter` came first: what is expected of an entry hardly depends on the last digits of a fit.
+    loss : str or Loss, default="euclidean"
+        As in `EWNMF`, which learns the columns in their scale, like all that follow.
+    weighting : str or Weighting, default="entropy"
+        As in `EWNMF`.
+    gamma : float or str, default="auto"
+        As in `EWNMF`.
+    n_init : int, default=1
+        As in `EWNMF`.
+    tol : float, default=1e-4
+        As in `EWNMF`. No warning says that `max_iter` came first: what is expected of an entry hardly depends on the
+        last digits of a fit.
+    max_iter : int, default=300
+        As in `EWNMF`.
+    n_jobs : int, default=None
+        As in `EWNMF`.
+    random_state : int, RandomState or None, default=None
+        As in `EWNMF`.
+    verbose : int, default=0
+        As in `EWNMF`.
 
     Attributes
     ----------
@@ -67,6 +83,11 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         Number of features seen in `fit`.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Their names, where ``X`` had them.
+
+    See Also
+    --------
+    EWNMF : The model inside, for data that is nonnegative and in one unit.
+    ewnmf.datasets.make_damage : Known damage, to try a repair with.
 
     Examples
     --------

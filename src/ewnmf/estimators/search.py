@@ -63,7 +63,7 @@ def gamma_path(
     >>> import numpy as np
     >>> import ewnmf
     >>> X = np.random.default_rng(0).random((30, 12))
-    >>> path = ewnmf.gamma_path(X, 3, relative=[8, 4], random_state=0)
+    >>> path = ewnmf.gamma_path(X, 3, relative=[8, 4], tol=1e-3, random_state=0)
     >>> path.relative.tolist()
     [inf, 8.0, 4.0]
     """

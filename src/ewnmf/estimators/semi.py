@@ -21,6 +21,19 @@ class SemiNMF(Factorizer):
     Attributes
     ----------
     $attributes
+
+    See Also
+    --------
+    $related
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ewnmf import SemiNMF
+    >>> X = np.random.default_rng(0).normal(size=(20, 6))
+    >>> model = SemiNMF(n_components=2, tol=1e-3, random_state=0).fit(X)
+    >>> bool((model.transform(X) >= 0).all()), bool((model.components_ < 0).any())
+    (True, True)
     """
 
     def _model(self) -> Model:

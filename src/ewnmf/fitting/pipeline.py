@@ -22,8 +22,8 @@ from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
-from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch, solve
+from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.weightings.uniform import Uniform
@@ -41,10 +41,16 @@ class Settings:
     tol: float = 0.0
     n_jobs: int | None = None
     callbacks: Sequence[Callback] = ()
+    watch: Watch | None = None
+
+    def stage(self, words: str, left: int = 0) -> None:
+        """Tell who waits what begins."""
+        if self.watch is not None:
+            self.watch.stage(words, left)
 
     def __post_init__(self) -> None:
-        if self.solver not in SOLVERS:
-            raise unknown_name("solver", self.solver, SOLVERS)
+        if self.solver not in (AUTO, *SOLVERS):
+            raise unknown_name("solver", self.solver, [AUTO, *SOLVERS])
         check_count("max_iter", self.max_iter)
         check_tol(self.tol)
 
@@ -69,10 +75,10 @@ class Job:
     def of(cls, problem: Problem, points: Points, settings: Settings, fixed: Array, request: GammaRequest) -> Job:
         """The job that was asked for, of points as they were read."""
         counted = points.take(points.counted)
-        if SOLVERS[settings.solver].coordinates:
+        if settings.solver != AUTO and SOLVERS[settings.solver].coordinates:
             plain = _even(problem) and counted.P is None
             weighting = Uniform() if plain else problem.weighting
-            problem.model.check_coordinates(problem.loss, weighting, counted.P is not None)
+            problem.model.check_coordinates(settings.solver, problem.loss, weighting, counted.P is not None)
         unit = Unit.of(problem, counted)
         job = cls(
             problem=unit.problem,
@@ -103,9 +109,15 @@ class Job:
         return run(self.problem, self.points, start, self.settings, fixed=self.fixed, tune=tune)
 
     @property
+    def chooses_gamma(self) -> bool:
+        """Whether gamma is to be chosen by trials."""
+        asked = self.problem.weighting.has_gamma and self.request.value is None
+        return asked and self.request.rule != "self-tuned"
+
+    @property
     def remembers_size(self) -> bool:
         """Whether steps go on from the size of the start."""
-        return SOLVERS[self.settings.solver].coordinates
+        return self.settings.solver == AUTO or SOLVERS[self.settings.solver].coordinates
 
     def bounds(self, solution: Solution) -> Array | None:
         """What reconstructions must not leave, in the unit of the user; see `ewnmf.fitting.guard`."""
@@ -134,7 +146,9 @@ def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
     """
     best: Solution | None = None
     path = None
-    for start in starts:
+    for number, start in enumerate(starts, 1):
+        if number > 1:
+            job.settings.stage(f"start {number}")
         try:
             solution = _first(job, start, choose) if best is None else job.run(start)
         except Interrupted as interrupt:
@@ -152,9 +166,9 @@ def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
 
 def _first(job: Job, start: Factors, choose: Choose) -> Solution:
     """The run that finds gamma, where that is asked for."""
-    if not job.problem.weighting.has_gamma or job.request.value is not None:
-        return job.run(start)
-    return job.run(start, tune=True) if job.request.rule == "self-tuned" else choose(job, start)
+    if job.chooses_gamma:
+        return choose(job, start)
+    return job.run(start, tune=job.problem.weighting.has_gamma and job.request.value is None)
 
 
 def run(
@@ -167,14 +181,15 @@ def run(
     """
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
+    settings = replace(settings, solver=_solver(settings.solver, problem, points))
     data = points.data
     start = _balanced(problem, start.holding(fixed), data.counted_scale, settings.order, len(fixed))
     problem = problem.sized(data.counted_scale, data.X.dtype)
     heaviest = problem.weighting.most(data.X.dtype) * (1.0 if data.P is None else float(data.P.max()))
     check_heaviest(heaviest, data.counted_scale / points.unit, data.X.dtype)
-    if settings.solver == "accelerated" and not isinstance(problem.model, NMF):
+    if SOLVERS[settings.solver].extrapolates and not isinstance(problem.model, NMF):
         raise ValueError(
-            f"solver='accelerated' cannot be combined with model={problem.model.name!r}: only the multiplicative "
+            f"solver={settings.solver!r} cannot be combined with model={problem.model.name!r}: only the multiplicative "
             "updates of model='nmf' can be extrapolated. Use solver='mu'."
         )
     tuner = _tuner(problem, data, start, settings) if tune else None
@@ -198,11 +213,22 @@ def run(
             callbacks=watched,
             fixed=len(fixed),
             zero=zero if rows is None else None,
+            watch=settings.watch,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
         raise
     return solution._replace(factors=whole(solution.factors))
+
+
+def _solver(asked: str, problem: Problem, points: Points) -> str:
+    """The solver that was asked for, or the fastest one that takes the problem."""
+    if asked != AUTO:
+        return asked
+    if problem.is_known and problem.model.takes_coordinates(problem.loss, problem.weighting, points.P is not None):
+        return "accelerated-cd"
+    quadratic = problem.is_known and problem.loss.quadratic and isinstance(problem.model, NMF)
+    return "accelerated" if quadratic and problem.weighting.shared else "mu"
 
 
 def _balanced(problem: Problem, start: Factors, scale: float, order: str, fixed: int) -> Factors:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,12 +11,16 @@ import numpy as np
 from scipy.sparse import issparse
 
 from ewnmf._types import Array
+from ewnmf._warn import warn
 from ewnmf.fitting import checks
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, storage, weighted_sums
+from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, row_blocks, storage, weighted_sums
 
 __all__ = ["Points", "extremes_of", "read_points", "spread"]
+
+_BLOCK_ENTRIES = 1 << 18
+"""Entries of single precision that are summed in double at a time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,18 +122,22 @@ class Points:
         Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
         """
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
-        X = contiguous(self.X)
-        if self.P is None:
-            total, mass = s @ X, np.full(X.shape[1], s.sum())
-        else:
-            share = s[:, None] * self.P
-            total, mass = weighted_sums(X, share), share.sum(axis=0)
+        X, P = contiguous(self.X), self.P
+        total, mass = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        for rows in [slice(None)] if X.dtype == np.float64 else row_blocks(X, _BLOCK_ENTRIES, 1):
+            if P is None:
+                total += s[rows] @ X[rows]
+                mass += s[rows].sum()
+            else:
+                share = s[rows, None] * P[rows]
+                total += weighted_sums(X[rows], share)
+                mass += share.sum(axis=0)
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
         if positive:
             means[mass <= 0] = means[mass > 0].min()
         return means.astype(self.X.dtype)
 
-    def warn(self, points: str, attributes: str, stacklevel: int) -> None:
+    def warn(self, points: str, attributes: str) -> None:
         """One warning that names how many have nothing observed, if there are any, and what that means for them."""
         found = [
             (int((~self.seen).sum()), "point(s)", points),
@@ -138,7 +145,7 @@ class Points:
         ]
         texts = [f"{count} {what} of X without an observed entry get {this}" for count, what, this in found if count]
         if texts:
-            warnings.warn(f"{', and '.join(texts)}.", UserWarning, stacklevel=stacklevel)
+            warn(f"{', and '.join(texts)}.")
 
 
 def spread(part: Array, rows: Array) -> Array:

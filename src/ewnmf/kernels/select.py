@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from functools import cache
 from importlib.util import find_spec
 
+from ewnmf._warn import warn
 from ewnmf.kernels.compiled.fused import FusedKernel, FusedStoredKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.stored import StoredKernel
@@ -22,10 +22,9 @@ def _numba_works() -> bool:
         from numba import config
 
         return not config.DISABLE_JIT
-    warnings.warn(
+    warn(
         "numba is not installed, so ewnmf runs its NumPy reference, which is several times slower; install numba.",
         RuntimeWarning,
-        stacklevel=2,
     )
     return False
 
@@ -40,11 +39,10 @@ def _warn_of_own(problem: Problem) -> None:
         if type(part) in _warned:
             continue
         _warned.add(type(part))
-        warnings.warn(
+        warn(
             f"{name}={part!r} brings no scalar form of its own, so that ewnmf runs its NumPy reference, which is "
             "several times slower than its compiled code.",
             RuntimeWarning,
-            stacklevel=3,
         )
 
 

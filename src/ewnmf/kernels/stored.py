@@ -11,8 +11,8 @@ from scipy.sparse import csc_array
 
 from ewnmf._types import Array, Float64
 from ewnmf.kernels.least_squares import largest_code, nonnegative, supported
-from ewnmf.kernels.reference import Kernel, Seen
-from ewnmf.models.base import Basis, Block, Terms
+from ewnmf.kernels.reference import Kernel, Measure, Seen, Swept
+from ewnmf.models.base import Basis, Block, Terms, product, weighed
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["NEARLY_FITTED", "Look", "LowRank", "StoredKernel"]
@@ -57,10 +57,24 @@ class _Prepared(NamedTuple):
     sizes: NDArray[np.float64]
 
 
+_NO_TERMS = Terms(np.empty(0), np.empty(0), np.empty(0))
+
+
 class _Latest:
     """The last basis that was prepared; another thread may at worst prepare the same one again."""
 
     held: _Prepared | None = None
+
+
+class _Sizes(dict[int, tuple[Any, Float64]]):
+    """Blocks and the sizes of their points; a copy elsewhere finds them anew."""
+
+    def __reduce__(self) -> tuple[type[_Sizes], tuple[()]]:
+        return _Sizes, ()
+
+
+_MOST_BLOCKS = 1 << 12
+"""Blocks whose sizes are known at the most: of a storage that makes them anew none is asked for twice."""
 
 
 class Look(NamedTuple):
@@ -81,6 +95,7 @@ class StoredKernel(Kernel):
     """
 
     latest: _Latest = field(default_factory=_Latest)
+    sizes: _Sizes = field(default_factory=_Sizes, repr=False)
 
     def reconstruct(self, basis: Basis, H: Array) -> Any:
         """``Y`` as its factors."""
@@ -88,7 +103,32 @@ class StoredKernel(Kernel):
 
     def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
         """The weights of the points (1 x b), which those of their entries are."""
-        return np.ones((1, H.shape[1]), H.dtype) if block.s is None else block.s[None]
+        ones = np.ones((1, H.shape[1]), H.dtype) if block.s is None else block.s[None]
+        return ones / H.dtype.type(block.X.shape[0] + block.silent) if weighting.shared else ones
+
+    def sweep_codes_first(self, block: Block, H: Array, basis: Basis, shared: Any, weighting: Weighting) -> Swept:
+        """Where ``W'X`` makes the step, the objective of squared errors comes from it, too.
+
+        In single precision it would not have the digits.
+        """
+        if not self.rule.steps_by_products or H.dtype != np.float64:
+            return super().sweep_codes_first(block, H, basis, shared, weighting)
+        X, block = block.X, block._replace(X=self.multiplied(block.X))
+        B = product(self.prepared(basis[0]).rows.T, block.X)
+        losses = weighed(self._costs(X, LowRank(basis[0], H), B), block.s)
+        loss, penalty = float(losses.sum()), float(np.sum(self.rule.penalty_codes(block, H)))
+        H = self.rule.step_products(B, H, shared)
+        return Swept(H, self.rule.stats(block, H, basis, _NO_TERMS), Measure(loss + penalty, loss + penalty, loss))
+
+    def _costs(self, X: Any, Y: LowRank, B: Array) -> Float64:
+        """``x'x - 2 h'W'x + h'W'Wh`` of every point; those that are `NEARLY_FITTED` are looked at."""
+        sizes = self._sizes(X)
+        made = np.einsum("kj,kj->j", Y.right, self.prepared(Y.left).inner @ Y.right)
+        costs: Float64 = sizes - 2 * np.einsum("kj,kj->j", Y.right, B) + made
+        near = np.flatnonzero(costs <= NEARLY_FITTED * np.maximum(sizes, made))
+        if near.size:
+            costs[near] = self.look(X[:, near], LowRank(Y.left, Y.right[:, near])).loss
+        return costs
 
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
         """Codes for a fixed basis: least squares have one system for all points."""
@@ -105,6 +145,22 @@ class StoredKernel(Kernel):
         """The codes (K x b) of points with one system and right sides ``B`` (K x b)."""
         nothing = np.zeros(len(G))
         return np.stack([nonnegative(G, b, nothing, most) for b in B.T], axis=1)
+
+    def _sizes(self, X: Any) -> Float64:
+        """``x'x`` of every point; every sweep asks for that of the same blocks."""
+        known, sizes = self.sizes.get(id(X), (None, np.empty(0)))
+        if known is not X:
+            there, sizes = np.diff(X.indptr) > 0, np.zeros(X.shape[1])
+            if there.any():
+                sizes[there] = np.add.reduceat(np.square(X.data), X.indptr[:-1][there])
+            if len(self.sizes) >= _MOST_BLOCKS:
+                self.sizes.clear()
+            self.sizes[id(X)] = X, sizes
+        return sizes
+
+    def multiplied(self, X: Any) -> Any:
+        """``X`` in the form that `product` takes it in."""
+        return X
 
     def evaluate(self, block: Block, Y: Any, weighting: Weighting) -> Seen:
         """Pulls and objective of a block."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -140,9 +141,11 @@ def multiply(factor: Array, ratio: Array, floor: Any) -> Array:
     """``factor * ratio``, no entry below `floor`: an exact zero could never move again; nor above `largest_factor`."""
     with np.errstate(over="ignore"):
         moved: Array = factor * ratio
-    return np.clip(moved, floor, largest_factor(moved.dtype), out=moved)
+    np.maximum(moved, floor, out=moved)
+    return np.minimum(moved, largest_factor(moved.dtype), out=moved)
 
 
+@cache
 def largest_factor(dtype: Any) -> float:
     """Where factors end, about a millionth of the largest number: what stands against a floor may ask for more.
 
@@ -168,6 +171,8 @@ class Rule:
     products_only: ClassVar[bool] = False
     """Whether data and pulls enter through `product` alone, so that sparse ones need not be made dense."""
 
+    steps_by_products: ClassVar[bool] = False
+    """Whether ``W'X`` is all that its codes step asks of the data: then `step_products` makes it."""
     moves_coordinates: ClassVar[bool] = False
     """Whether its steps are those of coordinate descent on squared errors without weights."""
     solves_codes: ClassVar[bool] = False
@@ -191,6 +196,15 @@ class Rule:
         """The new codes (K x b) of a block."""
         raise NotImplementedError
 
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """The new codes (K x b) from ``B = W'X`` (K x b)."""
+        raise NotImplementedError
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """Whether codes stay the same where all weights are multiplied by a number."""
+        return False
+
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """The block's share of the sums."""
         raise NotImplementedError
@@ -211,6 +225,20 @@ class Rule:
         W, free = basis[0].copy(order="F"), slice(self.facts.fixed, None)
         W[:, free] = function(basis[0][:, free], before[0][:, free])
         return (W,)
+
+    @property
+    def scales_freely(self) -> bool:
+        """Whether components may be multiplied, and their codes divided, by any positive number."""
+        return False
+
+    @property
+    def loses_weight(self) -> bool:
+        """Whether entries of the basis may be left with next to no weight, and `weight_shares` tells."""
+        return False
+
+    def weight_shares(self, basis: Basis, stats: Stats, gram: Array) -> Array:
+        """The weight of the entries of the basis (M x K) as a share of the mean, at most 1; `gram` is ``HH'``."""
+        raise NotImplementedError
 
     def step_combinations(self, block: Block, U: Array, basis: Basis, stats: Stats) -> Array:
         """The new combinations (b x K) of a block."""
@@ -278,11 +306,15 @@ class Model:
         """The update rule for this loss and weighting."""
         raise NotImplementedError
 
-    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
-        """Refuse coordinate descent where it is not defined; `priors` where entries have prior weights."""
+    def takes_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> bool:
+        """Whether coordinate descent is defined; `priors` where entries have prior weights."""
+        return False
+
+    def check_coordinates(self, solver: str, loss: Loss, weighting: Weighting, priors: bool) -> None:
+        """Refuse the solver, which is of coordinate descent, where that is not defined."""
         raise ValueError(
-            f"solver='cd' cannot be combined with model={self.name!r}: coordinate descent is that of model='nmf'. Use "
-            "solver='mu'."
+            f"solver={solver!r} cannot be combined with model={self.name!r}: coordinate descent is that of "
+            "model='nmf'. Use solver='mu'."
         )
 
     def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:

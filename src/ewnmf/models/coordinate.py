@@ -38,11 +38,17 @@ class Coordinates(Rule):
 
     needs_pulls = False
     products_only = True
+    steps_by_products = True
     moves_coordinates = True
 
     def __init__(self, loss: Loss, facts: Facts, on_codes: Penalty, on_basis: Penalty) -> None:
         super().__init__(loss, facts)
         self.on_codes, self.on_basis = on_codes, on_basis
+
+    @property
+    def scales_freely(self) -> bool:
+        """Unless a penalty looks at one factor alone."""
+        return not any(self.on_codes) and not any(self.on_basis)
 
     def sweeps(self, n_components: int, *, basis: bool = False) -> int:
         """Rounds over all coordinates of a factor for one product with the data: more where that is dear."""
@@ -57,7 +63,11 @@ class Coordinates(Rule):
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Codes, one component after the other; the weight of a point has no part in it."""
-        B = product(basis[0].T, block.X).astype(np.float64, copy=False)
+        return self.step_products(product(basis[0].T, block.X), H, shared)
+
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """The same from ``W'X``."""
+        B = B.astype(np.float64, copy=False)
         return np.asfortranarray(descend(H, shared, B, self.on_codes, sweeps=self.sweeps(len(H))), dtype=H.dtype)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -84,25 +85,31 @@ class NMF(Model):
         plain = loss.quadratic and not weighting.weighted and not facts.priors
         return (PlainMultiplicative if plain else Multiplicative)(loss, facts)
 
-    def check_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> None:
+    def takes_coordinates(self, loss: Loss, weighting: Weighting, priors: bool) -> bool:
+        """Squared errors without weights of entries."""
+        return loss.quadratic and not weighting.weighted and not priors
+
+    def check_coordinates(self, solver: str, loss: Loss, weighting: Weighting, priors: bool) -> None:
         """Squared errors without weights of entries."""
         use = "Use solver='mu' or solver='accelerated'."
         if not loss.quadratic:
-            raise ValueError(f"solver='cd' cannot be combined with loss={loss.name!r}: it solves least squares. {use}")
+            raise ValueError(
+                f"solver={solver!r} cannot be combined with loss={loss.name!r}: it solves least squares. {use}"
+            )
         if weighting.weighted:
             raise ValueError(
-                f"solver='cd' cannot be combined with weighting={weighting.name!r}: all points share its systems, so "
-                f"that entries cannot differ in weight. {use}"
+                f"solver={solver!r} cannot be combined with weighting={weighting.name!r}: all points share its "
+                f"systems, so that entries cannot differ in weight. {use}"
             )
         if priors:
             raise ValueError(
-                "solver='cd' cannot be combined with missing values, mask or feature_weight: all points share its "
-                f"systems, so that entries cannot differ in weight. {use}"
+                f"solver={solver!r} cannot be combined with missing values, mask or feature_weight: all points share "
+                f"its systems, so that entries cannot differ in weight. {use}"
             )
 
     def coordinate_rule(self, loss: Loss, weighting: Weighting, facts: Facts) -> Rule:
         """Coordinate descent."""
-        self.check_coordinates(loss, weighting, facts.priors)
+        self.check_coordinates("cd", loss, weighting, facts.priors)
         return Coordinates(loss, facts, *penalties(loss, facts, self.alpha_codes, self.alpha_components, self.l1_ratio))
 
 
@@ -124,6 +131,26 @@ class Multiplicative(Rule):
         """Eq. (20), and Eq. (7) where all weights are equal."""
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
+
+    @property
+    def scales_freely(self) -> bool:
+        """Nothing looks at one factor alone."""
+        return True
+
+    @property
+    def loses_weight(self) -> bool:
+        """Where errors are squared: of other losses nothing cheap tells."""
+        return self.loss.quadratic
+
+    def weight_shares(self, basis: Basis, stats: Stats, gram: Array) -> Array:
+        """``(A*Y)H' / (YH')``, the weights that an entry of the basis meets, by their mean."""
+        weighted, W = (np.array(part, np.float64, order="C") for part in (stats[1], basis[0]))
+        alike = W @ gram
+        mean = float(weighted.sum() / (alike.sum() or 1.0))
+        if not 0 < mean < math.inf:
+            return np.ones_like(alike)
+        shares: Array = np.divide(weighted, mean * alike, out=np.ones_like(alike), where=alike > 0)
+        return np.minimum(shares, 1)
 
     def encoder(self) -> Rule:
         """Least squares where errors are squared."""
@@ -171,6 +198,11 @@ class Penalised(Multiplicative):
             return in_range(self.loss.factor(num, den), F.dtype)
         return in_range(self.loss.penalised_factor(num, den, penalty.ridge / 2 * in_double(F)), F.dtype)
 
+    @property
+    def scales_freely(self) -> bool:
+        """Penalties look at one factor alone."""
+        return False
+
     def encoder(self) -> Rule:
         """Least squares where errors are squared, with the penalty on the codes."""
         return LeastSquares(self, self.on_codes) if self.loss.quadratic else self
@@ -192,6 +224,12 @@ class PlainMultiplicative(Rule):
 
     needs_pulls = False
     products_only = True
+    steps_by_products = True
+
+    @property
+    def scales_freely(self) -> bool:
+        """Nothing looks at one factor alone."""
+        return True
 
     def shared(self, basis: Basis, stats: Stats) -> Array:
         """``W'W`` (K x K)."""
@@ -201,8 +239,11 @@ class PlainMultiplicative(Rule):
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """Eq. (8)."""
-        ratio = self.loss.factor(product(basis[0].T, block.X), product(shared, H))
-        return multiply(H, ratio, self.floor)
+        return self.step_products(product(basis[0].T, block.X), H, shared)
+
+    def step_products(self, B: Array, H: Array, shared: Any) -> Array:
+        """Eq. (8) from ``W'X``."""
+        return multiply(H, self.loss.factor(B, product(shared, H)), self.floor)
 
     def stats(self, block: Block, H: Array, basis: Basis, terms: Terms) -> Stats:
         """``XH'`` (M x K) and ``HH'`` (K x K), the points weighted."""
@@ -234,6 +275,11 @@ class LeastSquares(Rule):
     def __init__(self, opening: Rule, on_codes: Penalty) -> None:
         super().__init__(opening.loss, opening.facts)
         self.opening, self.on_codes = opening, on_codes
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """Unless there is a penalty beside the system."""
+        return not any(self.on_codes)
 
     def penalty_codes(self, block: Block, H: Array) -> Any:
         """The part of the cost that belongs to the codes."""

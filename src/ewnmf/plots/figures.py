@@ -122,14 +122,16 @@ def signals(
 
     Parameters
     ----------
-    mixtures, clean : array-like of shape (n, m)
-        What was factorized, and the same without the damage.
+    mixtures : array-like of shape (n, m)
+        What was factorized.
     reconstructions : mapping of str to array-like of shape (n, m)
         ``codes @ components`` of one or more methods, under their names.
     weights : array-like of shape (n, m)
         Learned weights; shown times m, so that 1 is the weight that every sample would have if all were equal.
     sources : array-like of shape (K, m)
         The signals that were mixed.
+    clean : array-like of shape (n, m)
+        The mixtures without the damage.
     damaged : array-like of bool of shape (n, m)
         The destroyed samples, shaded.
     n_shown : int

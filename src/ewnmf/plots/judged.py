@@ -16,7 +16,7 @@ from ewnmf._types import Array
 from ewnmf.damage.repair import check_false_alarms, repaired
 from ewnmf.plots.kinds import Kind, kind_of
 
-__all__ = ["MOST_ENTRIES", "Judged", "as_judged", "judge", "model_of", "names_of"]
+__all__ = ["MOST_ENTRIES", "Judged", "as_judged", "judge", "model_of", "names_of", "point_labels"]
 
 HALF = 0.5
 """What has less trust is suspect, where nothing else is known."""
@@ -99,7 +99,7 @@ def judge(
     X: Any,
     *,
     false_alarms: float = 0.01,
-    kind: str = "auto",
+    kind: Kind | str = "auto",
     image_shape: Sequence[int] | None = None,
     feature_names: Any = None,
     point_names: Any = None,
@@ -123,8 +123,9 @@ def judge(
             parts.append((values, verdict.expected, verdict.trust, suspects, clean))
     values, expected, trust, suspects, clean = (np.concatenate(column) for column in zip(*parts, strict=True))
     total = n if points is None else len(rows)
-    found = kind_of(values, names_of(estimator, X, feature_names), kind, image_shape, sparse=issparse(X))
-    return Judged(values, expected, trust, suspects, clean, rows, _labels(X, point_names, n)[rows], total, found)
+    if not isinstance(kind, Kind):
+        kind = kind_of(values, names_of(estimator, X, feature_names), kind, image_shape, sparse=issparse(X))
+    return Judged(values, expected, trust, suspects, clean, rows, point_labels(X, point_names, n)[rows], total, kind)
 
 
 def _shape_of(X: Any) -> tuple[int, int]:
@@ -145,7 +146,8 @@ def _rows(points: Any, n: int, m: int, most: int) -> Array:
     return rows % n
 
 
-def _labels(X: Any, point_names: Any, n: int) -> Array:
+def point_labels(X: Any, point_names: Any, n: int) -> Array:
+    """Names of the points: as given, the index of a pandas table, or their numbers."""
     names = point_names if point_names is not None else getattr(X, "index", None)
     labels = np.empty(n, dtype=object)
     if names is None:
@@ -173,5 +175,5 @@ def as_judged(
         suspects = tables["trust"] < HALF
     mended = tables["repaired"]
     return Judged(
-        values, mended, tables["trust"], suspects, mended, np.arange(n), _labels(None, point_names, n), n, kind
+        values, mended, tables["trust"], suspects, mended, np.arange(n), point_labels(None, point_names, n), n, kind
     )

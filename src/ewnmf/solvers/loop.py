@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -13,12 +14,13 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.solvers.accelerated import balanced
 from ewnmf.solvers.orders import ORDERS, Run, State
 from ewnmf.solvers.registry import SOLVERS
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
-__all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
+__all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "Watch", "solve"]
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,16 @@ class Iteration:
 
 Callback = Callable[[Iteration], Any]
 """Called after every iteration; an answer of True stops the run."""
+
+
+class Watch(Protocol):
+    """Somebody who waits, and is told what is done; unlike a callback it sees no factors and changes nothing."""
+
+    def stage(self, words: str, left: int = 0) -> None:
+        """A part of the work begins, after which at most `left` runs follow."""
+
+    def iteration(self, number: int, most: int) -> None:
+        """The run has got to this iteration, of so many at the most."""
 
 
 class Tuner(Protocol):
@@ -100,10 +112,12 @@ def solve(
     callbacks: Sequence[Callback] = (),
     fixed: int = 0,
     zero: Array | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
-    """Run the updates from `start` until ``E`` falls by less than `tol` of itself, or `max_iter` is reached.
+    """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
-    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`.
+    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`. `tol` is for plain steps;
+    a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -114,7 +128,25 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
-            return _iterate(run, _limited(iterations), tol, tuner, callbacks)
+            stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
+            counted = limited if watch is None else _counted(limited, watch, max_iter)
+            solution = _iterate(run, counted, stop, tuner, callbacks)
+    if chosen.extrapolates and run.kernel.rule.scales_freely:
+        solution = solution._replace(factors=balanced(solution.factors, fixed))
+    return solution
+
+
+class _Stop:
+    """Whether ``E`` falls by at most `tol` of itself an iteration, over as many of them as `patience`."""
+
+    def __init__(self, tol: float, patience: int) -> None:
+        self.tol, self.last = tol, deque([math.inf] * patience, maxlen=patience)
+
+    def due(self, E: float) -> bool:
+        """Whether it has ended, with this value."""
+        before, most = self.last[0], self.tol * len(self.last)
+        self.last.append(E)
+        return self.tol > 0 and abs(before - E) <= most * before < math.inf
 
 
 def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
@@ -127,15 +159,23 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
         yield item
 
 
+def _counted(iterations: Iterator[Any], watch: Watch, max_iter: int) -> Iterator[Any]:
+    """The same iterations, each told to somebody who waits."""
+    with closing(iterations):  # type: ignore[type-var]
+        for number, item in enumerate(iterations, 1):
+            watch.iteration(number, max_iter)
+            yield item
+
+
 def _iterate(
     run: Run,
     iterations: Iterator[tuple[State, Measure]],
-    tol: float,
+    stop: _Stop,
     tuner: Tuner | None,
     callbacks: Sequence[Callback],
 ) -> Solution:
     history: list[float] = []
-    last, reason, number, final = math.inf, "max_iter", 0, tuner is None
+    reason, number, final = "max_iter", 0, tuner is None
     state, measure = run.state, Measure()
     mass = run.data.mass
     try:
@@ -146,10 +186,9 @@ def _iterate(
                 reason = "callback"
                 break
             if final:
-                if tol > 0 and abs(last - measure.E) <= tol * last < math.inf:
+                if stop.due(measure.E):
                     reason = "converged"
                     break
-                last = measure.E
             elif tuner is not None:
                 gamma = tuner.propose(number, measure.loss / mass)
                 if gamma is not None:

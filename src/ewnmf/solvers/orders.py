@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel, Measure, add_sums
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.base import Basis, Block, Factors, Rule, Stats
+from ewnmf.models.base import Basis, Block, Factors, Rule, Stats, weighed
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Codes, Storage
 from ewnmf.storage.threads import Workers, single_threaded_blas
@@ -100,11 +102,19 @@ class Run:
         if self.zero is not None:
             self.basis[0][self.zero] = 0
 
-    def blend(self, before: State, function: Callable[..., Array]) -> None:
-        """Go to ``function(now, before, floor=...)`` of the factors, entry by entry."""
+    def weight_shares(self, stats: Stats) -> Array | None:
+        """How much weight, of the mean, the entries of the basis have by these sums of the present codes; at most 1."""
         rule = self.kernel.rule
-        self.basis = rule.blend(self.basis, before.basis, partial(function, floor=rule.basis_floor))
-        self.codes = self.codes.blend(before.codes, partial(function, floor=rule.floor))
+        if not rule.loses_weight:
+            return None
+        return rule.weight_shares(self.basis, stats, self.codes.fold(_gram, np.add))
+
+    def blend(self, before: State, function: Callable[..., Array], step: float, shares: Array | None = None) -> None:
+        """Go to ``function(now, before, step, floor)`` of the factors, entry by entry; in the basis by its `shares`."""
+        rule = self.kernel.rule
+        steps = step if shares is None else step * shares[:, rule.facts.fixed :]
+        self.basis = rule.blend(self.basis, before.basis, partial(function, step=steps, floor=rule.basis_floor))
+        self.codes = self.codes.blend(before.codes, partial(function, step=step, floor=rule.floor))
 
     def with_penalty(self, measure: Measure) -> Measure:
         penalty = self.kernel.rule.penalty_basis(self.basis)
@@ -121,6 +131,13 @@ class Run:
 def _start_sums(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
     terms = kernel.terms(block, H, basis, kernel.weigh(block, H, basis, weighting))
     return kernel.rule.stats(block, H, basis, terms), Measure()
+
+
+def _gram(block: Block, H: Array) -> Array:
+    """``HH'`` (K x K) of a block, the points weighted."""
+    wide = np.array(H, np.float64, order="C")
+    gram: Array = weighed(wide, block.s) @ wide.T
+    return gram
 
 
 def _measure(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:

@@ -46,14 +46,22 @@ class CodesInMemory(Codes):
                 return work(block, self._H[:, cut])
             return work(block, self._H[:, cut], kept=Kept(weights[:, cut], there))
 
-        H, stats, measure = self._room(self._H, "F"), None, Measure()
         with single_threaded_blas():
-            for cut, answer in self._answers(on_block):
-                H[:, cut] = answer.H
-                stats = add_arrays(stats, answer.stats)
-                measure = measure.plus(answer.measure)
-        assert stats is not None
+            H, stats, measure = self._joined(self._answers(on_block))
         return self._moved(H, self._U, weights), stats, measure
+
+    def _joined(self, answers: Iterator[tuple[slice, Swept]]) -> tuple[Array, Stats, Measure]:
+        """The codes of all blocks side by side, and their sums; an only block has them as they are to be."""
+        cut, (codes, stats, measure) = next(answers)
+        if len(self._cuts) == 1 and codes.flags.f_contiguous and codes.dtype == self._H.dtype:
+            return codes, stats, measure
+        H = self._room(self._H, "F")
+        H[:, cut] = codes
+        for cut, answer in answers:
+            H[:, cut] = answer.H
+            stats = add_arrays(stats, answer.stats)
+            measure = measure.plus(answer.measure)
+        return H, stats, measure
 
     def combine(self, work: Callable[[Block, Array], tuple[Array, Basis]]) -> tuple[Codes, Basis]:
         """New combinations and the summed basis."""

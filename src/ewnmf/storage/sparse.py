@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from ewnmf.storage.dense import Dense
 
 __all__ = ["Sparse", "Stored"]
 
-_BLOCK_STORED = 1 << 15
+_BLOCK_STORED = 1 << 17
 
 
 _RARE = 0.2
@@ -99,6 +99,12 @@ class Sparse(Dense):
 class Stored(Sparse):
     """Sparse data whose blocks stay sparse."""
 
+    made: dict[int, Block] = field(default_factory=dict, repr=False, compare=False)
+    """Blocks by where they begin: every sweep asks for the same ones."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "made": {}}  # a copy elsewhere makes its own
+
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
         if whole or self.width is not None:
@@ -108,6 +114,12 @@ class Stored(Sparse):
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, sparse; nothing is copied."""
+        found = self.made.get(cut.start)
+        if found is None or found.X.shape[1] != cut.stop - cut.start:
+            found = self.made[cut.start] = self._make_block(cut)
+        return found
+
+    def _make_block(self, cut: slice) -> Block:
         X, ends = self.X, self.X.indptr[cut.start : cut.stop + 1]
         part = slice(ends[0], ends[-1])
         points = csc_array((X.data[part], X.indices[part], ends - ends[0]), shape=(X.shape[0], ends.size - 1))

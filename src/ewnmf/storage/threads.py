@@ -22,6 +22,9 @@ Item = TypeVar("Item")
 Answer = TypeVar("Answer")
 
 
+_NOTHING: AbstractContextManager[None] = nullcontext()
+
+
 class _Pool(NamedTuple):
     """Libraries that are limited together, for the whole process (None) or for what one thread of it calls."""
 
@@ -90,12 +93,12 @@ class Limiter:
 
     def __call__(self, *, openmp: bool = False) -> AbstractContextManager[None]:
         """One thread for BLAS; with `openmp`, for what this thread does by OpenMP too. Nested ones do nothing."""
-        thread = threading.get_ident()
-        pools = (_Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread))[: 3 if openmp else 2]
+        thread, count = threading.get_ident(), 3 if openmp else 2
         for entry in self._inside:
-            if entry.thread == thread and len(entry.pools) >= len(pools) and not entry.left_behind():
-                return nullcontext()
-        return self._limiting(thread, pools)
+            if entry.thread == thread and len(entry.pools) >= count and not entry.left_behind():
+                return _NOTHING
+        pools = _Pool("blas", None), _Pool("blas", thread), _Pool("openmp", thread)
+        return self._limiting(thread, pools[:count])
 
     @contextmanager
     def _limiting(self, thread: int, pools: tuple[_Pool, ...]) -> Iterator[None]:

@@ -121,6 +121,11 @@ class Weighting:
             return 1.0
         return float(np.average(np.mean(P, axis=0, dtype=np.float64), weights=s))
 
+    @property
+    def even(self) -> bool:
+        """Whether all entries without priors have the same weight, be it 1 or not."""
+        return not self.weighted
+
     def start(self) -> Weighting:
         """The weighting of the very first round."""
         return self

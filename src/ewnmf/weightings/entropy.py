@@ -79,6 +79,11 @@ class Entropy(Weighting):
         """Unless gamma is infinite."""
         return self.gamma <= ENDLESS or type(self).evaluate is not Entropy.evaluate
 
+    @property
+    def even(self) -> bool:
+        """Where gamma is infinite."""
+        return not self.adaptive and type(self).constant is Entropy.constant
+
     def scalar(self, dtype: Any) -> Any:
         """`Softmax`, but for the limits of gamma."""
         if not 0 < self.gamma <= ENDLESS:

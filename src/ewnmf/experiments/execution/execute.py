@@ -67,7 +67,7 @@ def fitted(spec: Spec, X: Any) -> Factorization:
     # A trailing 0 changes nothing: the first attempt starts where factorize(..., rng=seed) does.
     rng = np.random.default_rng([spec.seed, spec.attempt])
     given: dict[str, Any] = {"loss": spec.loss, "model": MODELS[spec.method], **weighting}
-    return factorize(X, spec.k, max_iter=spec.max_iter, n_jobs=1, rng=rng, **given)
+    return factorize(X, spec.k, solver="mu", max_iter=spec.max_iter, n_jobs=1, rng=rng, **given)
 
 
 def statistics(given: Sample) -> Figures:

@@ -11,6 +11,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
+from ewnmf.kernels.compiled.options import ROW
+
 __all__ = ["add_product", "add_transposed_product", "gemm_address", "product", "product_with_transposed"]
 
 _PLAIN, _TRANSPOSED = 78, 84
@@ -18,7 +20,7 @@ _PLAIN, _TRANSPOSED = 78, 84
 _SMALL = 1_000_000
 """Multiplications up to which OpenBLAS computes a product without repacking its operands, at nearly its peak."""
 _VOID_POINTER = ir.IntType(8).as_pointer()
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+_OPTIONS: Any = {**ROW, "fastmath": False}
 
 
 @cache

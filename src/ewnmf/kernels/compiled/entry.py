@@ -6,6 +6,7 @@ files that it keeps hold a fingerprint of every source of compiled code.
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import re
@@ -22,6 +23,8 @@ from typing import Any
 import llvmlite
 import numba
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+
+from ewnmf.kernels.compiled.loaded import tell
 
 __all__ = ["ROOMS", "entry", "fingerprint", "interrupts_wait", "sources"]
 
@@ -71,7 +74,10 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
     _impl_class = _Files
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        return super().load_overload(sig, target_context) if all(map(_is_ours, sig)) else None
+        found = super().load_overload(sig, target_context) if all(map(_is_ours, sig)) else None
+        if found is None:
+            tell()
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         if not all(map(_is_ours, data.signature.args)):
@@ -84,7 +90,7 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
             _remove_stale(self.cache_path)
 
 
-_ENTRIES = ("blas", "coordinates", "entry", "least_squares", "passes", "rows", "sweeps", "vector_math")
+_ENTRIES = ("blas", "coordinates", "entry", "least_squares", "passes", "rows", "stored", "sweeps", "vector_math")
 """The modules that have, or once had, entry points."""
 
 
@@ -122,6 +128,18 @@ def interrupts_wait() -> Iterator[None]:
             handler(signal.SIGINT, sys._getframe())
 
 
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without garbage collection, which would look at all that the compiler holds again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
+
+
 def entry(**options: Any) -> Callable[[Any], Any]:
     """`njit` for what Python calls: its machine code, and that of all it calls, is kept on disk where that can be."""
 
@@ -135,7 +153,7 @@ def entry(**options: Any) -> Callable[[Any], Any]:
 
         @wraps(compile_)
         def compile_whole(signature: Any) -> Any:
-            with interrupts_wait():
+            with interrupts_wait(), _no_collection():
                 return compile_(signature)
 
         dispatcher.compile = compile_whole

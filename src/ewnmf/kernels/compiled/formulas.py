@@ -8,11 +8,9 @@ from typing import Any
 from numba import errors
 from numba.extending import overload
 
-from ewnmf.kernels.compiled.vector_math import SAFE
+from ewnmf.kernels.compiled.options import INLINE, ROW
 
 __all__ = [
-    "ENTRY",
-    "ROW",
     "decline",
     "divergence",
     "factor",
@@ -25,12 +23,6 @@ __all__ = [
     "slope",
     "value",
 ]
-
-ENTRY: dict[str, Any] = {"fastmath": SAFE, "error_model": "numpy", "nogil": True}
-"""For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
-ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""For what only compiled code calls."""
-_INLINE: dict[str, Any] = {**ROW, "forceinline": True}
 
 
 def has(c: Any, name: str) -> bool:
@@ -51,7 +43,7 @@ def divergence(c, x, y):
     raise NotImplementedError
 
 
-@overload(divergence, jit_options=_INLINE)
+@overload(divergence, jit_options=INLINE)
 def _divergence(c, x, y):
     return _formula(c, "divergence")
 
@@ -61,7 +53,7 @@ def neg_of_data(c, x):
     raise NotImplementedError
 
 
-@overload(neg_of_data, jit_options=_INLINE)
+@overload(neg_of_data, jit_options=INLINE)
 def _neg_of_data(c, x):
     return _formula(c, "neg_of_data")
 
@@ -71,7 +63,7 @@ def neg(c, x, y):
     raise NotImplementedError
 
 
-@overload(neg, jit_options=_INLINE)
+@overload(neg, jit_options=INLINE)
 def _neg(c, x, y):
     return (lambda c, x, y: neg_of_data(c, x)) if has(c, "neg_of_data") else _formula(c, "neg")
 
@@ -81,7 +73,7 @@ def pos(c, x, y):
     raise NotImplementedError
 
 
-@overload(pos, jit_options=_INLINE)
+@overload(pos, jit_options=INLINE)
 def _pos(c, x, y):
     return _formula(c, "pos")
 
@@ -111,7 +103,7 @@ def share(c, d, lowest):
     raise NotImplementedError
 
 
-@overload(share, jit_options=_INLINE)
+@overload(share, jit_options=INLINE)
 def _share(c, d, lowest):
     return _formula(c, "share")
 
@@ -121,7 +113,7 @@ def shortfall(c, d, lowest):
     raise NotImplementedError
 
 
-@overload(shortfall, jit_options=_INLINE)
+@overload(shortfall, jit_options=INLINE)
 def _shortfall(c, d, lowest):
     return _formula(c, "shortfall")
 
@@ -131,7 +123,7 @@ def decline(c, d):
     raise NotImplementedError
 
 
-@overload(decline, jit_options=_INLINE)
+@overload(decline, jit_options=INLINE)
 def _decline(c, d):
     return _formula(c, "decline")
 
@@ -141,7 +133,7 @@ def value(c, d):
     raise NotImplementedError
 
 
-@overload(value, jit_options=_INLINE)
+@overload(value, jit_options=INLINE)
 def _value(c, d):
     return _formula(c, "value")
 
@@ -151,6 +143,6 @@ def slope(c, d):
     raise NotImplementedError
 
 
-@overload(slope, jit_options=_INLINE)
+@overload(slope, jit_options=INLINE)
 def _slope(c, d):
     return _formula(c, "slope")

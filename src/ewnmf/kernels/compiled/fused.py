@@ -11,6 +11,7 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.kernels.compiled import loaded
+from ewnmf.kernels.compiled.matrices import StoredMatrix
 from ewnmf.kernels.compiled.records import (
     Before,
     Bounds,
@@ -96,9 +97,22 @@ class FusedKernel(Kernel):
             return self._sweep_coordinates(block, H, basis[0], shared)
         if not self._compiles(weighting):
             return super().sweep_codes_first(block, H, basis, shared, weighting)
+        return self._sweep_codes(block, H, basis, weighting, block.X.T[:0])
+
+    def _sweep_codes(self, block: Block, H: Array, basis: Basis, weighting: Weighting, kept: Array) -> Swept:
         left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
-        loaded.sweeps().sweep_codes_first(given, how, self._work(H, basis), self._room(block, H), left)
+        loaded.sweeps().sweep_codes_first(given, how, self._work(H, basis), self._room(block, H), left, kept)
         return _swept(left, block, weighting)
+
+    def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
+        """The effective weights of a block: where a sweep is compiled one leaves them, to compile nothing else."""
+        rule: Any = self.rule
+        opened = replace(self, rule=rule.opening) if rule.solves_codes else self
+        if not weighting.adaptive or not opened._compiles(weighting):
+            return super().weigh(block, H, basis, weighting)
+        kept = np.empty(block.X.T.shape, H.dtype)
+        opened._sweep_codes(block, H, basis, weighting, kept)
+        return kept.T
 
     def measure(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Measure:
         """The objective of a block: where a sweep is compiled it is measured by one, to compile nothing else for it."""
@@ -279,6 +293,12 @@ class FusedKernel(Kernel):
 
     def _bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
         """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
+        found: Bounds | PenalisedBounds | None = self.known.get(dtype)
+        if found is None:
+            found = self.known[dtype] = self._find_bounds(dtype)
+        return found
+
+    def _find_bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
         bounds = self.rule.floor, largest_power(dtype), largest_factor(dtype)
         return PenalisedBounds(*bounds, *self._penalty) if any(self._penalty) else Bounds(*bounds)
 
@@ -312,6 +332,10 @@ class FusedStoredKernel(StoredKernel):
         codes = np.empty(B.shape[::-1])
         loaded.least_squares().solve_systems(G, np.ascontiguousarray(B.T), most, codes)
         return codes.T
+
+    def multiplied(self, X: Any) -> Any:
+        """``X`` for products that are compiled."""
+        return StoredMatrix(X)
 
     def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
         """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
@@ -347,16 +371,15 @@ def _left(block: Block, H: Array) -> Left:
     """Where a sweep leaves its answers."""
     n, K = H.shape[1], H.shape[0]
     sums = np.zeros((K, 2 * block.X.shape[0]), H.dtype)
-    return Left(np.empty((n, K), H.dtype), sums, np.empty(n), np.empty(n), np.empty(n))
+    return Left(np.empty((n, K), H.dtype), sums, np.empty((3, n)))
 
 
 def _swept(left: Left, block: Block, weighting: Weighting) -> Swept:
     """What a sweep has left."""
-    m, loss = block.X.shape[0], left.L
+    m, measure = block.X.shape[0], Measure(*left.seen.sum(axis=1).tolist())
     if not weighting.adaptive:
-        loss = _plain_loss(loss, block, weighting)
-    stats = left.S[:, :m].T, left.S[:, m:].T
-    return Swept(left.new.T, stats, Measure(float(left.J.sum()), float(left.E.sum()), float(loss.sum())))
+        measure = measure._replace(loss=float(_plain_loss(left.seen[2], block, weighting).sum()))
+    return Swept(left.new.T, (left.S[:, :m].T, left.S[:, m:].T), measure)
 
 
 def _plain_loss(E: Array, block: Block, weighting: Weighting) -> Array:

@@ -12,8 +12,9 @@ from numba.extending import overload
 
 from ewnmf.kernels.compiled.blas import add_product, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.formulas import ENTRY, ROW, decline, has
-from ewnmf.kernels.compiled.rows import copy_row, dot, judge_row, prior_row, sum_of_row, weigh_row
+from ewnmf.kernels.compiled.formulas import decline, has
+from ewnmf.kernels.compiled.options import ENTRY, ROW
+from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
 from ewnmf.kernels.least_squares import CURVED, DEPENDENT, ROUNDS, SETTLED, SHARES, SWEEPS
 
 __all__ = ["SLOTS", "STRETCH", "descend", "pair_rows", "solve", "solve_systems"]
@@ -40,13 +41,13 @@ def _sweep(G, h, g, most):
 
 @njit(**ROW)
 def _factorize(G, free, n, U):
-    """``U'U = G`` for the first `n` coordinates of `free`; whether they are independent."""
+    """``U'U = G`` of the first `n` of `free`, as far as none depends on those before it: how many that are."""
     for i in range(n):
         for j in range(i, n):
             U[i, j] = G[free[i], free[j]]
     for k in range(n):
         if not U[k, k] > DEPENDENT * G[free[k], free[k]]:
-            return False
+            return k
         root = np.sqrt(U[k, k])
         for j in range(k, n):
             U[k, j] /= root
@@ -54,7 +55,18 @@ def _factorize(G, free, n, U):
             share = U[k, i]
             for j in range(i, n):
                 U[i, j] -= share * U[k, j]
-    return True
+    return n
+
+
+@njit(**ROW)
+def _exchange(U, held, d):
+    """A step that gives the coordinate after the first `held`, which depends on them, to these."""
+    for k in range(held - 1, -1, -1):
+        total = U[k, held]
+        for j in range(k + 1, held):
+            total -= U[k, j] * d[j]
+        d[k] = total / U[k, k]
+    d[held] = -1.0
 
 
 @njit(**ROW)
@@ -83,20 +95,32 @@ def _residual(G, b, h, g):
 
 
 @njit(**ROW)
+def _find_face(h, most, free):
+    """How many coordinates lie between their ends, which `free` then begins with."""
+    n = 0
+    for k in range(h.size):
+        if 0 < h[k] < most:
+            free[n] = k
+            n += 1
+    return n
+
+
+@njit(**ROW)
 def _fit_face(G, b, h, g, most, free, d, U):
     """Go to the best point of the face that `h` lies in, or as far as its border, and on along that."""
-    for _ in range(h.size):
-        n = 0
-        for k in range(h.size):
-            if 0 < h[k] < most:
-                free[n] = k
-                n += 1
-        if n == 0 or not _factorize(G, free, n, U):
+    for _ in range(2 * h.size):
+        n = _find_face(h, most, free)
+        if n == 0:
             return
-        for i in range(n):
-            d[i] = g[free[i]]
-        _solve_face(U, n, d)
-        share, first = 1.0, -1
+        held, share, first = _factorize(G, free, n, U), np.inf, -1
+        if held < n:
+            n = held + 1
+            _exchange(U, held, d)
+        else:
+            for i in range(n):
+                d[i] = g[free[i]]
+            _solve_face(U, n, d)
+            share = 1.0
         for i in range(n):
             end = 0.0 if d[i] < 0 else most
             if d[i] != 0 and (end - h[free[i]]) / d[i] < share:
@@ -136,14 +160,20 @@ def _nonnegative(G, b, h, most, g, free, d, U):
             _sweep(G, h, g, most)
 
 
+@njit(**ROW)
+def _desk(K):
+    """Room for a system: ``G``, its factors, four vectors, and the coordinates of a face."""
+    room = np.empty((2 * K + 4, K))
+    vectors = room[2 * K :]
+    return room[:K], room[K : 2 * K], vectors[0], vectors[1], vectors[2], vectors[3], np.empty(K, dtype=np.int64)
+
+
 @entry(**ENTRY)
 def solve_systems(G, B, most, codes):
     """The codes (n x K) of points with one system ``G`` (K x K) and right sides ``B`` (n x K)."""
-    K = G.shape[0]
-    h, g, d, free, U = np.empty(K), np.empty(K), np.empty(K), np.empty(K, dtype=np.int64), np.empty((K, K))
-    b = np.empty(K)
+    _, U, b, h, g, d, free = _desk(G.shape[0])
     for j in range(B.shape[0]):
-        h[:] = 0.0
+        fill_row(h, 0.0)
         copy_row(B[j], b)
         _nonnegative(G, b, h, most, g, free, d, U)
         copy_row(h, codes[j])
@@ -196,17 +226,15 @@ def solve(X, constant, gram, scale, work, room, codes):
     Without such weights they share one, `gram`, which is ``scale W'W``.
     """
     K, n, own = codes.shape[1], X.shape[0], constant.size > 0
-    G, U, b, h, g, d = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
-    free = np.empty(K, dtype=np.int64)
+    G, U, b, h, g, d, free = _desk(K)
     for k in range(K):
-        for l in range(K):
-            G[k, l] = gram[k, l]
+        copy_row(gram[k], G[k])
     for at in range(0, n, SLOTS):
         for r in range(SLOTS):
             pulled = room.R[r]
             if at + r >= n:
-                pulled[:] = 0
-                room.C[r, :] = 0
+                fill_row(pulled, 0)
+                fill_row(room.C[r], 0)
             elif own:
                 copy_row(constant[at + r], room.C[r])
                 for i in range(pulled.size):
@@ -274,6 +302,14 @@ def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
     copy_row(h, aim)
 
 
+@njit(**ROW)
+def _empty_slot(room, trial, point, r):
+    point[r] = -1
+    fill_row(trial[r], 0)
+    fill_row(room.C[r], 0)
+    fill_row(room.R[r], 0)
+
+
 @entry(**ENTRY)
 def descend(given, how, work, room, flat, tol, max_iter, codes):
     """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
@@ -281,12 +317,13 @@ def descend(given, how, work, room, flat, tol, max_iter, codes):
     Steps are taken up to `flat` times the last ``E``.
     """
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
-    G, U, b, h, g, d = np.empty((K, K)), np.empty((K, K)), np.empty(K), np.empty(K), np.empty(K), np.empty(K)
-    free, point = np.empty(K, dtype=np.int64), np.full(SLOTS, -1)
-    trial, aim = np.zeros((SLOTS, K), codes.dtype), np.zeros((SLOTS, K), codes.dtype)
-    last, tries, rounds = np.empty(SLOTS), np.zeros(SLOTS, dtype=np.int64), np.zeros(SLOTS, dtype=np.int64)
-    curved, again, fresh = np.zeros(SLOTS, np.bool_), np.zeros(SLOTS, np.bool_), np.zeros(SLOTS, np.bool_)
-    room.C[:], room.R[:] = 0, 0
+    G, U, b, h, g, d, free = _desk(K)
+    steps, last, marks = np.empty((2 * SLOTS, K), codes.dtype), np.empty((1, SLOTS))[0], np.empty(6 * SLOTS, np.int64)
+    trial, aim = steps[:SLOTS], steps[SLOTS:]
+    point, tries, rounds = marks[:SLOTS], marks[SLOTS : 2 * SLOTS], marks[2 * SLOTS : 3 * SLOTS]
+    curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS :]
+    for r in range(SLOTS):
+        _empty_slot(room, trial, point, r)
     ready, busy = 0, 0
     while ready < n or busy > 0:
         for r in range(SLOTS):
@@ -328,11 +365,8 @@ def descend(given, how, work, room, flat, tol, max_iter, codes):
             else:
                 over = True
             if over:
-                point[r] = -1
+                _empty_slot(room, trial, point, r)
                 busy -= 1
-                trial[r, :] = 0
-                room.C[r, :] = 0
-                room.R[r, :] = 0
         if moving:
             product_with_transposed(work.gemm, room.R, work.Wt, room.Q)
             _add_systems(work, room.C, room)

@@ -1,11 +1,38 @@
-"""Compiled code, loaded when it is first asked for: Numba takes its time."""
+"""Compiled code, loaded when it is first asked for, for Numba takes its time; and who is told of that."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-__all__ = ["coordinates", "gemm", "least_squares", "passes", "sweeps"]
+__all__ = ["coordinates", "gemm", "least_squares", "passes", "stored", "sweeps", "tell", "telling"]
+
+_listeners: list[Callable[[], None]] = []
+
+
+@contextmanager
+def telling(say: Callable[[str], object] | None) -> Iterator[None]:
+    """Say in one line that something is compiled in the body, if it is and if there is somebody to `say` it."""
+    told: list[bool] = []
+
+    def listen() -> None:
+        if say is not None and not told:
+            told.append(True)
+            say("compiling for this processor, which takes some seconds; it is kept for the next time")
+
+    _listeners.append(listen)
+    try:
+        yield
+    finally:
+        _listeners.remove(listen)
+
+
+def tell() -> None:
+    """Something is about to be compiled."""
+    for listen in tuple(_listeners):
+        listen()
 
 
 @cache
@@ -32,6 +59,13 @@ def coordinates() -> Any:
 @cache
 def least_squares() -> Any:
     from ewnmf.kernels.compiled import least_squares as found
+
+    return found
+
+
+@cache
+def stored() -> Any:
+    from ewnmf.kernels.compiled import stored as found
 
     return found
 

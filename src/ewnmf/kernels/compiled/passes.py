@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.formulas import ENTRY, ROW
+from ewnmf.kernels.compiled.options import ENTRY, ROW
 from ewnmf.kernels.compiled.rows import (
     dot,
     judge_row,

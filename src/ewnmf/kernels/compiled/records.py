@@ -77,13 +77,11 @@ class Room(NamedTuple):
 
 
 class Left(NamedTuple):
-    """Where a sweep leaves its answers: new codes, sums, and every point's ``J*``, ``E`` and loss."""
+    """Where a sweep leaves its answers: new codes, sums, and every point's ``J*``, ``E`` and loss (3 x b)."""
 
     new: Array
     S: Array
-    J: Float64
-    E: Float64
-    L: Float64
+    seen: Float64
 
 
 class Systems(NamedTuple):

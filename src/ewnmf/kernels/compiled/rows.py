@@ -12,12 +12,14 @@ import numpy as np
 from numba import njit, types
 from numba.extending import overload
 
-from ewnmf.kernels.compiled.formulas import ROW, divergence, has, neg, pos, share, shortfall, slope, value
-from ewnmf.kernels.compiled.vector_math import SAFE, bits, number
+from ewnmf.kernels.compiled.formulas import divergence, has, neg, pos, share, shortfall, slope, value
+from ewnmf.kernels.compiled.options import ROW, SAFE
+from ewnmf.kernels.compiled.vector_math import bits, number
 
 __all__ = [
     "copy_row",
     "dot",
+    "fill_row",
     "judge_row",
     "losses_of_row",
     "prior_row",
@@ -102,19 +104,16 @@ def _scale_by(y, t):
         y[i] *= t[i]
 
 
-@njit(**ROW)
-def _pull_up(loss, x, y, t, up):
+def _pull_up(loss, x, y, t, up, down):
     for i in range(x.size):
         up[i] = t[i] * neg(loss, x[i], y[i])
 
 
-@njit(**ROW)
-def _pull_down(loss, x, y, t, down):
+def _pull_down(loss, x, y, t, up, down):
     for i in range(x.size):
         down[i] = t[i] * pos(loss, x[i], y[i])
 
 
-@njit(**ROW)
 def _pull_both(loss, x, y, t, up, down):
     for i in range(x.size):
         u, v = x[i], y[i]
@@ -129,9 +128,7 @@ def pull_row(loss, x, y, t, up, down):
 
 @overload(pull_row, jit_options=ROW)
 def _pull_row(loss, x, y, t, up, down):
-    if has(loss, "pos"):
-        return lambda loss, x, y, t, up, down: _pull_both(loss, x, y, t, up, down)
-    return lambda loss, x, y, t, up, down: _pull_up(loss, x, y, t, up)
+    return _pull_both if has(loss, "pos") else _pull_up
 
 
 def pull_row_again(loss, x, y, t, up, down):
@@ -141,9 +138,7 @@ def pull_row_again(loss, x, y, t, up, down):
 
 @overload(pull_row_again, jit_options=ROW)
 def _pull_row_again(loss, x, y, t, up, down):
-    if has(loss, "neg_of_data"):
-        return lambda loss, x, y, t, up, down: _pull_down(loss, x, y, t, down)
-    return lambda loss, x, y, t, up, down: pull_row(loss, x, y, t, up, down)
+    return _pull_down if has(loss, "neg_of_data") else _pull_row(loss, x, y, t, up, down)
 
 
 def weights_row(loss, A, down):
@@ -161,6 +156,13 @@ def copy_row(source, target):
     """``target = source``."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@njit(**ROW)
+def fill_row(row, value):
+    """``row = value``."""
+    for i in range(row.size):
+        row[i] = value
 
 
 @njit(**ROW)

@@ -14,11 +14,13 @@ from numba.extending import overload
 
 from ewnmf.kernels.compiled.blas import add_transposed_product, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.formulas import ENTRY, ROW, factor, penalised_factor
+from ewnmf.kernels.compiled.formulas import factor, penalised_factor
+from ewnmf.kernels.compiled.options import ENTRY, ROW
 from ewnmf.kernels.compiled.records import Bounds
 from ewnmf.kernels.compiled.rows import (
     copy_row,
     dot,
+    fill_row,
     judge_row,
     losses_of_row,
     prior_row,
@@ -76,22 +78,22 @@ def _move_codes(work, loss, codes, pulls, O, s, factors, new):
         _step(loss, O[2 * r], O[2 * r + 1], codes[r], work.bounds, weight, new[r])
 
 
-def _add_penalty(codes, bounds, s, J, E):
-    """Add the penalties of the codes to the objectives of their points."""
+def _add_penalty(codes, bounds, s, at, left):
+    """Add the penalties of the codes to the objectives of their points, from `at` on."""
     raise NotImplementedError
 
 
 @overload(_add_penalty, jit_options=ROW)
-def _add_penalty_within(codes, bounds, s, J, E):
+def _add_penalty_within(codes, bounds, s, at, left):
     if bounds.instance_class is Bounds:
-        return lambda codes, bounds, s, J, E: None
+        return lambda codes, bounds, s, at, left: None
 
-    def penalised(codes, bounds, s, J, E):
+    def penalised(codes, bounds, s, at, left):
         for r in range(codes.shape[0]):
             weight = s[r] if s.size > 0 else 1.0
             penalty = weight * (bounds.linear * sum_of_row(codes[r]) + bounds.ridge / 2 * dot(codes[r], codes[r]))
-            J[r] += penalty
-            E[r] += penalty
+            left.seen[0, at + r] += penalty
+            left.seen[1, at + r] += penalty
 
     return penalised
 
@@ -108,13 +110,15 @@ def _weigh(given, how, at, to, room, pulls, left):
         if given.constant.size > 0:
             copy_row(given.constant[j], t)
             losses_of_row(how.loss, x, y, d)
-            left.J[j] = left.E[j] = left.L[j] = dot(t, d)
+            left.seen[0, j] = left.seen[1, j] = left.seen[2, j] = dot(t, d)
             room.factors[r] = real(1)
             pull_row(how.loss, x, y, t, up, down)
             continue
         p, weight = prior_row(given.P, j), given.s[j] if given.s.size > 0 else 1.0
         seen = weigh_and_pull_row(how, x, y, p, given.silent, d, t, up, down)
-        left.J[j], left.E[j], left.L[j], rest = judge_row(how, x, y, p, given.silent, weight, d, e, seen)
+        left.seen[0, j], left.seen[1, j], left.seen[2, j], rest = judge_row(
+            how, x, y, p, given.silent, weight, d, e, seen
+        )
         room.factors[r] = real(rest)
 
 
@@ -155,47 +159,58 @@ def _scale_codes(codes, factors, scaled):
             scaled[r, k] = factors[r] * codes[r, k]
 
 
+@njit(**ROW)
+def _keep_weights(loss, room, pulls, whole, kept):
+    """Copy weights into `kept`; `whole` with what they have yet to be multiplied by."""
+    m, one = kept.shape[1], kept.dtype.type(1)
+    for r in range(kept.shape[0]):
+        t, factor = weights_row(loss, room.A[r], pulls[r, m:]), room.factors[r] if whole else one
+        for i in range(m):
+            kept[r, i] = factor * t[i]
+
+
 @entry(**ENTRY)
-def sweep_codes_first(given, how, work, room, left):
-    """T, H, and the sums under that T."""
-    X, s, loss, gemm, codes, new = given.X, given.s, how.loss, work.gemm, work.codes, left.new
+def sweep_codes_first(given, how, work, room, left, kept):
+    """T (left in `kept`, if any), H, and the sums under that T."""
+    X, s, loss, gemm, new = given.X, given.s, how.loss, work.gemm, left.new
     for top in range(0, X.shape[0], GROUP):
         bottom = min(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
             to = min(at + WIDTH, bottom)
-            pulls = room.NP[at - top : to - top]
-            product(gemm, codes[at:to], work.Wt, room.Y)
+            codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
+            product(gemm, codes, work.Wt, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
-            _add_penalty(codes[at:to], work.bounds, s[at:to], left.J[at:to], left.E[at:to])
-            _move_codes(work, loss, codes[at:to], pulls, room.O, s[at:to], room.factors, new[at:to])
-            product(gemm, new[at:to], work.Wt, room.Y)
+            if kept.size > 0:
+                _keep_weights(loss, room, pulls, True, kept[at:to])
+            _add_penalty(codes, work.bounds, weights, at, left)
+            _move_codes(work, loss, codes, pulls, room.O, weights, room.factors, moved)
+            product(gemm, moved, work.Wt, room.Y)
             _pull(X, loss, at, to, room, pulls, True)
-            _scale_codes(new[at:to], room.factors, room.scaled[at - top : to - top])
+            _scale_codes(moved, room.factors, room.scaled[at - top : to - top])
         add_transposed_product(gemm, room.scaled[: bottom - top], room.NP[: bottom - top], left.S)
 
 
 @entry(**ENTRY)
 def sweep_components_first(before, given, how, work, room, left, kept):
     """H under the weights of the factors before the basis moved, then T (left in `kept`, if any), then the sums."""
-    X, s, loss, gemm, codes, new = given.X, given.s, how.loss, work.gemm, work.codes, left.new
+    X, s, loss, gemm, new = given.X, given.s, how.loss, work.gemm, left.new
     for top in range(0, X.shape[0], GROUP):
         bottom = min(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
             to = min(at + WIDTH, bottom)
-            pulls = room.NP[at - top : to - top]
+            codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
             if before.given.constant.size == 0:
-                product(gemm, codes[at:to], before.Wt, room.Y)
+                product(gemm, codes, before.Wt, room.Y)
             _weigh_only(before.given, before.how, at, to, room, pulls)
-            product(gemm, codes[at:to], work.Wt, room.Y)
+            product(gemm, codes, work.Wt, room.Y)
             _pull(X, loss, at, to, room, pulls, False)
-            _move_codes(work, loss, codes[at:to], pulls, room.O, s[at:to], room.factors, new[at:to])
-            product(gemm, new[at:to], work.Wt, room.Y)
+            _move_codes(work, loss, codes, pulls, room.O, weights, room.factors, moved)
+            product(gemm, moved, work.Wt, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
-            _add_penalty(new[at:to], work.bounds, s[at:to], left.J[at:to], left.E[at:to])
+            _add_penalty(moved, work.bounds, weights, at, left)
             if kept.size > 0:
-                for r in range(to - at):
-                    copy_row(weights_row(loss, room.A[r], pulls[r, X.shape[1] :]), kept[at + r])
-            _scale_codes(new[at:to], room.factors, room.scaled[at - top : to - top])
+                _keep_weights(loss, room, pulls, False, kept[at:to])
+            _scale_codes(moved, room.factors, room.scaled[at - top : to - top])
         add_transposed_product(gemm, room.scaled[: bottom - top], room.NP[: bottom - top], left.S)
 
 
@@ -204,9 +219,9 @@ def _still_going(E, last, going, tol):
     any_going = False
     for r in range(E.size):
         if last[r] < np.inf and abs(last[r] - E[r]) <= tol * last[r]:
-            going[r] = False
+            going[r] = 0
         last[r] = E[r]
-        any_going = any_going or going[r]
+        any_going = any_going or going[r] > 0
     return any_going
 
 
@@ -218,19 +233,20 @@ def encode(first, given, how, work, room, left, tol, max_iter):
     shape and a point's bits are its own.
     """
     codes, moved, s, bounds = work.codes, room.scaled, given.s, work.bounds
-    last, going = np.empty(STEP), np.empty(STEP, dtype=np.bool_)
+    last, going = np.empty((1, STEP))[0], np.empty(STEP, dtype=np.int64)
     for at in range(0, codes.shape[0], STEP):
         to = at + STEP
-        last[:], going[:] = np.inf, True
+        fill_row(last, np.inf)
+        fill_row(going, 1)
         product(work.gemm, codes[at:to], work.Wt, room.Y)
         _weigh(first, how, at, to, room, room.NP, left)
         for _ in range(max_iter):
             _move_codes(work, how.loss, codes[at:to], room.NP, room.O, s[at:to], room.factors, moved)
             for r in range(STEP):
-                if going[r]:
+                if going[r] > 0:
                     copy_row(moved[r], codes[at + r])
             product(work.gemm, codes[at:to], work.Wt, room.Y)
             _weigh(given, how, at, to, room, room.NP, left)
-            _add_penalty(codes[at:to], bounds, s[at:to], left.J[at:to], left.E[at:to])
-            if tol > 0 and not _still_going(left.E[at:to], last, going, tol):
+            _add_penalty(codes[at:to], bounds, s[at:to], at, left)
+            if tol > 0 and not _still_going(left.seen[1, at:to], last, going, tol):
                 break

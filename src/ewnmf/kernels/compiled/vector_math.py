@@ -16,14 +16,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic, overload
 
+from ewnmf.kernels.compiled.options import INLINE
 from ewnmf.scalar import exp, expm1, gradual_exp, log1p, log_of_ratio, square
 
-__all__ = ["SAFE", "bits", "number"]
-
-SAFE = {"contract", "nnan", "nsz", "arcp"}
-"""Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
-
-_OPTIONS: Any = {"fastmath": SAFE, "error_model": "numpy", "forceinline": True}
+__all__ = ["bits", "number"]
 
 _KINDS = {
     types.float64: ir.DoubleType(),
@@ -69,7 +65,7 @@ _ROOT_HALF_BITS_S, _ROUND_BITS_S = (_s(v).view(np.int32) for v in (math.sqrt(0.5
 _LN2, _LN2_S = math.log(2), _s(math.log(2))
 
 
-@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
+@njit(**INLINE)
 def _parts64(x: float) -> tuple[float, float]:
     """``2^n`` and ``e^r - 1``; after adding 1.5 * 2^52 the last bits of a number are its nearest integer."""
     shifted = x * _LOG2E + _ROUND
@@ -91,7 +87,7 @@ def _parts64(x: float) -> tuple[float, float]:
     return _float64_of((_int64_of(shifted) + np.int64(1023)) << np.int64(52)), p * r
 
 
-@njit(fastmath=SAFE, error_model="numpy", forceinline=True)
+@njit(**INLINE)
 def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     shifted = x * _LOG2E_S + _ROUND_S
     n = shifted - _ROUND_S
@@ -106,7 +102,7 @@ def _parts32(x: np.float32) -> tuple[np.float32, np.float32]:
     return _float32_of(np.int32((_int32_of(shifted) + np.int32(127)) << np.int32(23))), p * r
 
 
-@overload(exp, jit_options=_OPTIONS)
+@overload(exp, jit_options=INLINE)
 def _exp(x: Any) -> Any:
     if x == types.float32:
 
@@ -123,7 +119,7 @@ def _exp(x: Any) -> Any:
     return double
 
 
-@overload(gradual_exp, jit_options=_OPTIONS)
+@overload(gradual_exp, jit_options=INLINE)
 def _gradual_exp(x: Any) -> Any:
     if x == types.float32:
 
@@ -140,7 +136,7 @@ def _gradual_exp(x: Any) -> Any:
     return double
 
 
-@overload(expm1, jit_options=_OPTIONS)
+@overload(expm1, jit_options=INLINE)
 def _expm1(x: Any) -> Any:
     if x == types.float32:
 
@@ -157,7 +153,7 @@ def _expm1(x: Any) -> Any:
     return double
 
 
-@njit(**_OPTIONS)
+@njit(**INLINE)
 def _log64(ratio, above, total):
     """The logarithm of `ratio`; where that is close to 1, from its distance to 1 and its sum with 1."""
     bits = _int64_of(ratio)
@@ -180,7 +176,7 @@ def _log64(ratio, above, total):
     return e * _LN2 + (s * (z * p) + 2.0 * s)
 
 
-@njit(**_OPTIONS)
+@njit(**INLINE)
 def _log32(ratio, above, total):
     bits = _int32_of(ratio)
     exponent = np.int32((bits - _ROOT_HALF_BITS_S) >> np.int32(23))
@@ -197,21 +193,21 @@ def _log32(ratio, above, total):
     return e * _LN2_S + s * p
 
 
-@overload(log_of_ratio, jit_options=_OPTIONS)
+@overload(log_of_ratio, jit_options=INLINE)
 def _log_of_ratio(y, x):
     if y == types.float32:
         return lambda y, x: _log32(y / x, y - x, y + x)
     return lambda y, x: _log64(y / x, y - x, y + x)
 
 
-@overload(log1p, jit_options=_OPTIONS)
+@overload(log1p, jit_options=INLINE)
 def _log1p(x):
     if x == types.float32:
         return lambda x: _log32(_ONE_S + x, x, (_ONE_S + _ONE_S) + x)
     return lambda x: _log64(1.0 + x, x, 2.0 + x)
 
 
-@overload(square, jit_options={**_OPTIONS, "fastmath": {"nnan", "nsz"}})
+@overload(square, jit_options={**INLINE, "fastmath": {"nnan", "nsz"}})
 def _square(x):
     """Rounded: fused with what follows, the least of them would differ from itself."""
     return lambda x: x * x
@@ -222,7 +218,7 @@ def bits(x: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(bits, jit_options=_OPTIONS)
+@overload(bits, jit_options=INLINE)
 def _bits(x):
     return (lambda x: _int32_of(x)) if x == types.float32 else (lambda x: _int64_of(x))
 
@@ -232,6 +228,6 @@ def number(order: Any) -> Any:
     raise NotImplementedError
 
 
-@overload(number, jit_options=_OPTIONS)
+@overload(number, jit_options=INLINE)
 def _number(order):
     return (lambda order: _float32_of(order)) if order == types.int32 else (lambda order: _float64_of(order))

@@ -1,19 +1,10 @@
-"""The main job on data that needs no network: damaged signals and damaged digits, NMF against EWNMF.
-
-``python -m ewnmf.demo [--output demo_output] [--seeds 10]`` prints what it found and writes figures (PNG) and all
-numbers (``demo.json``) to the output folder.
-"""
+"""Representations of damaged signals and damaged digits: NMF against EWNMF."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
-from tempfile import TemporaryFile
 from textwrap import fill
 from typing import Any
 
@@ -24,14 +15,13 @@ from sklearn.datasets import load_digits
 from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import normalize
 
-from ewnmf import __version__
 from ewnmf._types import Array
 from ewnmf.datasets import make_mixed_signals, occlude
 from ewnmf.factorization import Factorization, factorize
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
 from ewnmf.plots import figures as plots
 
-__all__ = ["main"]
+__all__ = ["N_DIGITS", "Comparison", "Plan", "compared", "draw", "print_section"]
 
 Runs = dict[str, list[float]]
 Gaps = dict[str, dict[str, float]]
@@ -65,7 +55,6 @@ ASPECTS = {
 N_CLASSES = 10
 N_DIGITS = 1797
 FOUND = 0.99
-UNWRITABLE = "--output {} cannot be written ({}); name another folder."
 
 READING = """\
 Tables: mean +- standard deviation over the runs. Distance: root mean square per entry between codes @ components
@@ -265,15 +254,6 @@ def _spread(values: Sequence[float] | None) -> str:
     return f"{np.mean(values):{form}}{spread}"
 
 
-def _finite(value: Any) -> Any:
-    """The same with the word "inf" for infinite numbers, which JSON does not have."""
-    if isinstance(value, dict):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_finite(item) for item in value]
-    return "inf" if value == np.inf else value
-
-
 def reconstruction(fit: Factorization) -> Array:
     """``codes @ components`` (n x m)."""
     return np.asarray(fit.codes @ fit.components)
@@ -320,10 +300,10 @@ def draw(signals: Comparison, digits: Comparison) -> dict[str, Any]:
     }
 
 
-def run(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
+def compared(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
     """Do both experiments and print their reports; all numbers, and the figures by file name."""
-    started, sizes = time.perf_counter(), asdict(plan)
-    print(READING)
+    sizes = asdict(plan)
+    print(f"\n{READING}")
     signals = compare(signals_of, (NMF, STRONG, AUTO), 2, plan, clustered=False)
     found = signals_verdict(signals.runs)
     print_section("Mixed signals, one of them destroyed", ABOUT_SIGNALS.format(**sizes), signals.runs, found)
@@ -333,68 +313,7 @@ def run(plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
     changed = np.mean((first.data != first.clean)[first.damaged])
     print_section("Digits, 30 % with a square", ABOUT_DIGITS.format(**sizes, changed=changed), digits.runs, seen)
     numbers = {
-        "version": __version__,
-        "plan": sizes,
         "signals": {"runs": signals.runs, "verdict": found},
         "digits": {"runs": digits.runs, "against_nmf": gaps, "verdict": seen},
-        "seconds": round(time.perf_counter() - started, 1),
     }
     return numbers, draw(signals, digits)
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the demo; 0, or 2 after a sentence on standard error that says what to change."""
-    arguments = _parser().parse_args(argv)
-    output, plan = Path(arguments.output), Plan(arguments.seeds, arguments.digits, arguments.iterations)
-    try:
-        plots.loss_curve([0.0])
-    except ImportError as error:
-        return _refuse(f"The demo draws figures, but {error}")
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-        TemporaryFile(dir=output).close()
-    except OSError as error:
-        return _refuse(UNWRITABLE.format(output, error.strerror))
-    numbers, figures = run(plan)
-    try:
-        for name, figure in figures.items():
-            figure.savefig(output / name, dpi=110)
-        text = json.dumps(_finite(numbers), indent=1, allow_nan=False)
-        (output / "demo.json").write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        return _refuse(UNWRITABLE.format(output, error.strerror))
-    print(f"\nThe figures ({', '.join(figures)}) and all numbers (demo.json) are in {output}.")
-    print(f"It took {numbers['seconds']:.0f} seconds.")
-    return 0
-
-
-def _refuse(sentence: str) -> int:
-    print(sentence, file=sys.stderr)
-    return 2
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m ewnmf.demo", description="NMF against EWNMF on damaged data.")
-    plan = Plan()
-    add = parser.add_argument
-    add("--output", default="demo_output", help="folder for figures and numbers (default: %(default)s)")
-    add("--seeds", type=_count(1), default=plan.seeds, help="runs of everything (default: %(default)s)")
-    add("--digits", type=_count(50, N_DIGITS), default=plan.digits, help="how many of them (default: %(default)s)")
-    add("--iterations", type=_count(2), default=plan.iterations, help="of every run (default: %(default)s)")
-    return parser
-
-
-def _count(least: int, most: int | None = None) -> Callable[[str], int]:
-    """The parser of a whole number in these bounds."""
-    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
-
-    def parse(text: str) -> int:
-        if not (text.isdecimal() and least <= int(text) <= (most or int(text))):
-            raise argparse.ArgumentTypeError(f"{text!r} must be a whole number {bounds}.")
-        return int(text)
-
-    return parse
-
-
-if __name__ == "__main__":
-    sys.exit(main())

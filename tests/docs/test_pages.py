@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from pathlib import Path
@@ -11,16 +12,43 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-DOCS = Path(__file__).parents[1] / "docs"
+from ewnmf.datasets import fetch_yale
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.M | re.S)
+MADE = {"_build", "api", "gallery", "tutorials"}
+"""Folders without pages of our own."""
 
 
 def run_blocks(page: str) -> dict[str, Any]:
     """The names that the Python blocks of a page leave behind, run one after the other."""
     text = (DOCS / page).read_text(encoding="utf-8")
     names: dict[str, Any] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", text, flags=re.M | re.S):
+    for block in BLOCK.findall(text):
         exec(compile(block, page, "exec"), names)
     return names
+
+
+def pages() -> list[str]:
+    """Those with Python in them that no test below looks at more closely."""
+    found = [path for path in DOCS.rglob("*.md") if not MADE & set(path.relative_to(DOCS).parts)]
+    names = {path.relative_to(DOCS).as_posix() for path in found if BLOCK.search(path.read_text(encoding="utf-8"))}
+    return sorted((names | {"../README.md"}) - {"guide/missing-values.md", "guide/choosing-rank.md", "repair.md"})
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_block_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if page == "guide/datasets.md":
+        monkeypatch.setenv("EWNMF_DATA", os.environ.get("EWNMF_DATA", str(ROOT.parent / "shared" / "data")))
+        try:
+            fetch_yale(download_if_missing=False)
+        except FileNotFoundError:
+            pytest.skip("Yale is not here")
+    monkeypatch.chdir(tmp_path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        run_blocks(page)
 
 
 def test_missing_values() -> None:

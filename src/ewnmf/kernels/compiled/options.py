@@ -1,0 +1,92 @@
+"""How compiled code is compiled: what Python calls, and what only compiled code calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from inspect import signature
+from typing import Any
+
+from numba.core.compiler import Compiler
+
+__all__ = ["ENTRY", "INLINE", "ROW", "SAFE"]
+
+SAFE = {"contract", "nnan", "nsz", "arcp"}
+"""Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
+
+
+class _Defined:
+    """A module whose functions are those that it defines, for passes that do nothing to the others but take time."""
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+
+    @property
+    def functions(self) -> list[Any]:
+        return [function for function in self.module.functions if not function.is_declaration]
+
+    @property
+    def data_layout(self) -> Any:
+        return self.module.data_layout
+
+    @data_layout.setter
+    def data_layout(self, layout: Any) -> None:
+        self.module.data_layout = layout
+
+
+class _Direct(Compiler):  # type: ignore[misc, unused-ignore]
+    """Numba's compiler without work whose result nobody uses; what it makes is the same to the bit.
+
+    Where a Numba does not have what is left out here under the same name, the work is done, and takes its time.
+    """
+
+    def define_pipelines(self) -> Any:
+        state = self.state
+        if state.library is None:
+            codegen = state.targetctx.codegen()
+            state.library = codegen.create_library(state.func_id.func_qualname)
+            state.library.enable_object_caching()
+            if not any(p.default is p.empty for p in _parameters(codegen._function_pass_manager)):
+                optimize = state.library._optimize_functions
+                state.library._optimize_functions = lambda module: optimize(_Defined(module))
+        return super().define_pipelines()
+
+
+def _parameters(function: Any) -> list[Any]:
+    """The parameters of a function that have a name."""
+    named = signature(function).parameters.values()
+    return [parameter for parameter in named if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
+
+
+class _Linked(_Direct):
+    """The same up to optimised intermediate code: entry points link it and turn it into machine code."""
+
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        self.state.targetctx.get_executable = _no_executable
+        self.state.library._finalize_final_module = partial(_finalize, self.state.library)
+        return pipelines
+
+
+def _no_executable(library: Any, fndesc: Any, env: Any) -> Any:
+    """What stands for the machine code of a function that Python never calls: a builtin of its own, as a key."""
+    return [].append
+
+
+def _finalize(library: Any) -> None:
+    """All that Numba does with a finished library but for its machine code."""
+    library._finalize_dynamic_globals()
+    library._verify_declare_only_symbols()
+    library._finalized = True
+
+
+ENTRY: dict[str, Any] = {
+    "fastmath": SAFE,
+    "error_model": "numpy",
+    "nogil": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": _Direct,
+}
+"""For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
+ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "pipeline_class": _Linked}
+"""For what only compiled code calls."""
+INLINE: dict[str, Any] = {**ROW, "forceinline": True}

@@ -1,0 +1,80 @@
+"""Neighbours by what is left of points without their leading directions, and the fits that must keep them."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ewnmf.choosing import gamma
+from ewnmf.choosing.neighbours import unlike_within
+from ewnmf.fitting.points import Points
+
+
+def lit(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Four groups under a light that differs more from point to point than the groups do."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(60) % 4
+    light = rng.random((60, 1)) * 8 * rng.random(30)
+    return rng.random((4, 30))[labels] + light + 0.05 * rng.random((60, 30)), labels
+
+
+def left(points: Points, count: int) -> np.ndarray:
+    found = unlike_within(points, count)
+    assert found is not None
+    return found
+
+
+def test_what_is_left_tells_groups_apart_that_light_hides() -> None:
+    X, labels = lit()
+    apart = left(Points(X), 1)
+    together = labels[:, None] == labels
+    assert apart[together].max() < apart[~together].min()
+    assert (apart >= 0).all()
+    np.testing.assert_array_equal(np.diag(apart), 0)
+
+
+def test_it_is_the_angle_of_centred_points_without_leading_directions() -> None:
+    X = lit(1)[0]
+    C = X - X.mean(axis=0)
+    U, values, V = np.linalg.svd(C, full_matrices=False)
+    R = C - (U[:, :3] * values[:3]) @ V[:3]
+    R /= np.linalg.norm(R, axis=1, keepdims=True)
+    np.testing.assert_allclose(left(Points(X), 3), np.maximum(1 - R @ R.T, 0), atol=1e-6)
+
+
+def test_sparse_points_are_like_dense_ones_and_the_unit_says_nothing() -> None:
+    X = lit(2)[0] * (np.random.default_rng(0).random((60, 30)) < 0.3)
+    expected = left(Points(X), 2)
+    np.testing.assert_allclose(left(Points(sparse.csr_array(X)), 2), expected, atol=1e-7)
+    np.testing.assert_allclose(left(Points(1024.0 * X), 2), expected, atol=1e-7)
+
+
+def test_missing_values_are_at_the_mean() -> None:
+    X, _ = lit(3)
+    P = (np.random.default_rng(1).random(X.shape) > 0.1).astype(float)
+    filled = np.where(P > 0, X, np.average(X, axis=0, weights=P))
+    found = left(Points(np.where(P > 0, X, 0), P), 2)
+    np.testing.assert_allclose(found, left(Points(filled), 2), atol=1e-6)
+
+
+def test_nothing_is_left_of_points_of_low_rank() -> None:
+    rng = np.random.default_rng(0)
+    assert unlike_within(Points(rng.random((30, 2)) @ rng.random((2, 9))), 3) is None
+
+
+@pytest.mark.parametrize(("share", "kept"), [(0.96, True), (0.94, False)])
+def test_a_fit_that_loses_what_is_within_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch, share: float, kept: bool
+) -> None:
+    plain: Any = SimpleNamespace(name="plain")
+    fit: Any = SimpleNamespace(name="fit")
+    within: Any = object()
+    scores = {"plain": 0.5, "fit": 0.5 * share}
+    monkeypatch.setattr(gamma._Neighbours, "_smooth", lambda self, fit, graphs: scores[fit.name])
+    judge = gamma._Neighbours(None, np.arange(3), (), within)  # type: ignore[arg-type]
+    assert judge.keeps(fit, plain) is kept
+    assert gamma._Neighbours(None, np.arange(3), ()).keeps(fit, plain)  # type: ignore[arg-type]
