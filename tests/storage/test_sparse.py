@@ -233,11 +233,11 @@ def test_a_point_whose_weight_is_all_on_zero_attributes_keeps_its_codes(loss: An
 
 def test_blocks_that_stay_sparse_are_made_once_and_not_carried_along() -> None:
     X = sparse.csc_array(sparse.random_array((30, 40), density=0.1, rng=np.random.default_rng(0)))
-    data = Stored(X)
-    cut = slice(8, 24)
-    assert data.block(cut).X is data.block(cut).X
+    data, cut = Stored(X), slice(8, 24)
+    assert data.block(cut) is data.block(cut)
+    block: Any = data.block(cut).X
     assert data.block(slice(8, 16)).X.shape == (30, 8)
-    np.testing.assert_array_equal(data.block(cut).X.toarray(), X.toarray()[:, cut])
+    np.testing.assert_array_equal(block.toarray(), X.toarray()[:, cut])
     copy = pickle.loads(pickle.dumps(data))
     assert not copy.made
     np.testing.assert_array_equal(copy.block(cut).X.toarray(), X.toarray()[:, cut])

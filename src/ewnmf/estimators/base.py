@@ -17,7 +17,7 @@ from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
-from ewnmf.damage.calibration import calibrate, residuals_of
+from ewnmf.damage.learning import learn, sample_of
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judge
@@ -327,8 +327,15 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
         codes = factors.H.T if job.counted.all() else factors.H.T[job.counted]
-        self.calibration_ = calibrate(*residuals_of(job.points, codes, self.components_, self._bounds))
+        self.__dict__.pop("calibration_", None)
+        self._sample = sample_of(job.points, codes, self.components_)
         return solution
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "calibration_" and "_sample" in self.__dict__:
+            self.calibration_ = learn(self.__dict__.pop("_sample"))
+            return self.calibration_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _say(self, words: str) -> None:
         """Write a line to where the progress goes."""
