@@ -57,7 +57,7 @@ Callback = Callable[[Iteration], Any]
 
 
 class Watch(Protocol):
-    """Somebody who waits, and is told what is done; unlike a callback it sees no factors and changes nothing."""
+    """Somebody who waits, and is shown what is done; unlike a callback it sees no factors and changes nothing."""
 
     def stage(self, words: str, left: int = 0) -> None:
         """A part of the work begins, after which at most `left` runs follow."""
@@ -160,7 +160,7 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
 
 
 def _counted(iterations: Iterator[Any], watch: Watch, max_iter: int) -> Iterator[Any]:
-    """The same iterations, each told to somebody who waits."""
+    """The same iterations, each shown to somebody who waits."""
     with closing(iterations):  # type: ignore[type-var]
         for number, item in enumerate(iterations, 1):
             watch.iteration(number, max_iter)
