@@ -82,13 +82,14 @@ def beyond(now: Array, before: Array, step: float | Array, floor: float) -> Arra
     np.clip(ratio, 0.2, 5.0, out=ratio)
     b = np.asarray(step, ratio.dtype)
     more, less = 1 + b, 1 - b
-    further = more * ratio
+    further: Array = more * ratio
     further += less
     ratio *= less
     ratio += more
     further /= ratio
     further *= now
-    return np.maximum(further, np.minimum(now, floor), out=further)
+    np.maximum(further, np.minimum(now, floor), out=further)
+    return further
 
 
 def along(now: Array, before: Array, step: float | Array, floor: float) -> Array:
