@@ -243,7 +243,7 @@ def test_multiplicative_codes_are_those_of_the_updates() -> None:
 
 def test_iterations_to_a_goal() -> None:
     X = np.random.default_rng(0).random((20, 9))
-    model = NMF(3, max_iter=30, tol=0, random_state=0)
+    model = NMF(3, solver="mu", max_iter=30, tol=0, random_state=0)
     curve = model.fit(X).loss_curve_
     assert defaults.iterations_to(model, X, float(curve[11])) == 12
     assert defaults.iterations_to(model, X, 0.0) is None

@@ -177,7 +177,7 @@ def test_restarts_keep_the_best_by_objective(X: np.ndarray) -> None:
 def test_custom_start_is_used(X: np.ndarray) -> None:
     rng = np.random.default_rng(5)
     codes, components = rng.random((45, 3)), rng.random((3, 14))
-    model = ewnmf.EWNMF(init="custom", gamma=0.1, tol=0, max_iter=7)
+    model = ewnmf.EWNMF(init="custom", gamma=0.1, solver="mu", tol=0, max_iter=7)
     model.fit(X, W=codes, H=components)
     direct = ewnmf.factorize(X, 3, gamma=0.1, codes=codes, components=components, max_iter=7, order="codes-first")
     np.testing.assert_array_equal(model.components_, direct.components)
@@ -247,7 +247,7 @@ def test_a_loss_of_ones_own(X: np.ndarray) -> None:
     assert pickle.loads(pickle.dumps(clone(model))).loss == ItakuraSaito()
     tuned = ewnmf.EWNMF(3, loss=ItakuraSaito(), gamma="groups", tol=0, max_iter=60, random_state=0).fit(X)
     assert tuned.gamma_ is not None
-    assert 0 < tuned.gamma_ < np.inf
+    assert tuned.gamma_ > 0
     np.testing.assert_allclose(model.weights(X).sum(axis=1), 1)
     with pytest.raises(ValueError, match="X has zeros"):
         model.fit(np.zeros((4, 3)))

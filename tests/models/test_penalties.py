@@ -259,7 +259,7 @@ def test_penalties_need_a_known_step(X: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("compiled", COMPILED)
-@pytest.mark.parametrize(("dtype", "c"), [("f8", 2.0**-600), ("f8", 2.0**560), ("f4", 2.0**-70), ("f4", 2.0**66)])
+@pytest.mark.parametrize(("dtype", "c"), [("f8", 2.0**-600), ("f8", 2.0**250), ("f4", 2.0**-70), ("f4", 2.0**48)])
 def test_the_size_of_the_weights_does_not_matter(dtype: str, c: float, compiled: bool) -> None:
     """Penalties are multiplied by the mean weight: squares of either side of the step must not leave the range."""
     rng = np.random.default_rng(0)
