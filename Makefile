@@ -84,7 +84,7 @@ $(VENV):
 	@touch $@
 
 .venv/demo.stamp: $(VENV) pyproject.toml
-	$(PY) -m pip install --quiet -e ".[plots]"
+	$(PY) -m pip install --quiet -e ".[plots,report]"
 	@touch $@
 
 # PyTorch and torchnmf are measured where they are installed; nobody is made to download them.

@@ -21,6 +21,7 @@ FILES = {
     "demo-digits.png",
     "demo-components.png",
     "demo-objective.png",
+    "demo-report.html",
     "demo.json",
 }
 SMALL = ["--digits", "80", "--iterations", "12"]
@@ -52,8 +53,11 @@ def gap(mean, half):
 def test_small_run_writes_its_files_and_nothing_else(small):
     assert small.code == 0
     assert {path.name for path in small.output.iterdir()} == FILES
-    for name in FILES - {"demo.json"}:
+    for name in FILES - {"demo.json", "demo-report.html"}:
         assert (small.output / name).read_bytes().startswith(b"\x89PNG")
+    page = (small.output / "demo-report.html").read_text("utf-8")
+    assert "Sensors, some of them damaged" in page
+    assert "look damaged" in page
 
 
 def test_small_run_keeps_every_number(small):
@@ -289,5 +293,16 @@ def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     assert main(["--output", str(tmp_path / "new")]) == 2
     expected = 'The demo draws figures, but ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".\n'
+    assert capsys.readouterr() == ("", expected)
+    assert not (tmp_path / "new").exists()
+
+
+def test_without_jinja_a_sentence_says_what_to_install(monkeypatch, tmp_path, capsys):
+    from ewnmf.report.writing import _template
+
+    _template.cache_clear()
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    assert main(["--output", str(tmp_path / "new")]) == 2
+    expected = 'The demo writes a report, but ewnmf.report needs Jinja2: pip install "ewnmf[report]".\n'
     assert capsys.readouterr() == ("", expected)
     assert not (tmp_path / "new").exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable
+from copy import copy
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -70,7 +71,7 @@ def works(tmp_path: Path) -> dict[str, Callable[[], Any]]:
         "fit": lambda: plain.fit(X),
         "transform": lambda: fitted.transform(X),
         'gamma="auto"': lambda: auto.fit(X),
-        "repair": lambda: fitted.repair(X),
+        "repair": lambda: copy(fitted).repair(X),
         "ewnmf fit": lambda: run(command),
     }
     for work in found.values():

@@ -205,7 +205,10 @@ class TestAuto:
 
     def test_verbose_says_it(self, X: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
         model: Any = ewnmf.EWNMF(3, verbose=1, **QUICK).fit(X)
-        assert model.gamma_path_.verdict in capsys.readouterr().err
+        said = capsys.readouterr().err.splitlines()
+        assert said[-1] == f"EWNMF: {model.gamma_path_.verdict}"
+        assert said[0] == "EWNMF: choosing gamma, 1 of 7 (plain NMF)"
+        assert said[1] == "EWNMF: choosing gamma, 2 of 7 (16 times the mean loss)"
 
 
 class TestGroups:

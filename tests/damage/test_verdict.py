@@ -2,78 +2,111 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 
-from ewnmf.damage.calibration import calibrate
+from ewnmf.damage.calibration import Calibration, calibrate
 from ewnmf.damage.columns import Columns
 from ewnmf.damage.repair import lost_points, most_suspicious, repaired
-from ewnmf.damage.verdict import examine
+from ewnmf.damage.verdict import Verdict, examine
 
 
-def mean_of_the_seen(X):
-    """A model whose points are constant: what is expected is the mean of what is not hidden, and 0 without that."""
+def level(m: int = 6, noise: float = 0.1) -> Calibration:
+    """Points are constant but for noise: what is expected is the mean of what is not hidden, or 2 without that."""
+    ones, wide = np.ones(m), np.full(m, 1e9)
+    return replace(
+        calibrate(np.random.default_rng(0).normal(scale=noise, size=(500, m))),
+        center=0 * ones,
+        unit=ones,
+        mean=2 * ones,
+        loadings=1e3 * ones[None],
+        noise=noise**2 * ones,
+        low=-wide,
+        high=wide,
+        usual=np.nan * ones,
+        common=np.empty(0),
+        stuck=np.array([5]),
+        stuck_values=np.array([7.0]),
+        level=1.5,
+    )
 
-    def reconstruct(rows, hidden, before, *, plain):
-        means = [X[i][~hide].mean() if (~hide).any() else 0.0 for i, hide in zip(rows, hidden, strict=True)]
-        return np.repeat(np.array(means)[:, None], X.shape[1], axis=1)
 
-    return reconstruct
+CALIBRATION = level()
 
 
-CALIBRATION = calibrate(np.random.default_rng(0).normal(scale=0.1, size=(500, 6)))
+def judged(X: Any, calibration: Calibration = CALIBRATION) -> Verdict:
+    return examine(X, ~np.isnan(X), calibration)
 
 
 def test_damage_does_not_pull_what_is_expected():
-    X = np.array([[1.0, 1, 1, 1, 1, 9], [2, 2, 2, 2, 2, 2], [3, 3, 3, -9, 9, 3]])
-    verdict = examine(X, np.ones(X.shape, dtype=bool), mean_of_the_seen(X), CALIBRATION)
-    np.testing.assert_allclose(verdict.expected, [[1] * 6, [2] * 6, [3] * 6])
-    np.testing.assert_array_equal(verdict.suspects(0.01), verdict.expected != X)
-    np.testing.assert_array_equal(verdict.trust[verdict.expected == X], 1)
+    X = np.array([[1.0, 1.1, 1, 0.9, 1, 9], [2, 2, 2.1, 2, 1.9, 2], [3, 3, 3.1, -9, 9, 3]])
+    verdict = judged(X)
+    np.testing.assert_allclose(verdict.expected, np.repeat([[1.0], [2], [3.025]], 6, axis=1), atol=1e-6)
+    np.testing.assert_array_equal(verdict.suspects(0.001), np.abs(verdict.expected - X) > 1)
+    assert (verdict.trust[np.abs(verdict.expected - X) < 0.01] > 0.99).all()
 
 
-def test_the_side_that_explains_more_is_taken():
-    X = np.array([[1.0, 1, 1, 1, 1, 9], [2, 2, 2, 2, 2, 2]])
-
-    def reconstruct(rows, hidden, before, *, plain):
-        first, second = (1.0, 5.0) if plain else (9.0, 2.0)
-        return np.where(rows == 0, first, second)[:, None] * np.ones(6)
-
-    verdict = examine(X, np.ones(X.shape, dtype=bool), reconstruct, CALIBRATION, weighted=True)
-    np.testing.assert_array_equal(verdict.expected, [[1] * 6, [2] * 6])
+def test_points_are_judged_on_their_own():
+    X = 2 + np.random.default_rng(1).normal(scale=0.1, size=(20, 6))
+    X[::3, 2] = 5
+    whole = judged(X)
+    for i in range(20):
+        alone = judged(X[i : i + 1])
+        np.testing.assert_allclose(alone.expected[0], whole.expected[i], rtol=1e-12)
+        np.testing.assert_array_equal(alone.suspects(0.01)[0], whole.suspects(0.01)[i])
 
 
 def test_missing_values_are_no_suspects_and_tell_nothing():
-    X = np.array([[1.0, np.nan, 1, 1, 1, 9], [np.nan] * 6])
+    X = np.array([[1.0, np.nan, 1.1, 0.9, 1, 9], [np.nan] * 6])
     seen = ~np.isnan(X)
-    verdict = examine(X, seen, mean_of_the_seen(X), CALIBRATION)
-    assert verdict.suspects(0.01).sum() == 1
+    verdict = judged(X)
+    assert verdict.suspects(0.001).sum() == 1
     np.testing.assert_array_equal(np.isnan(verdict.trust), ~seen)
-    clean = repaired(X, verdict, verdict.suspects(0.01), soft=False)
-    np.testing.assert_allclose(clean, [[1] * 6, [0] * 6])
-    np.testing.assert_array_equal(lost_points(verdict, verdict.suspects(0.01)), [False, True])
+    clean = repaired(X, verdict, verdict.suspects(0.001), soft=False)
+    np.testing.assert_allclose(clean[:, [1, 5]], [[1, 1], [2, 2]], atol=1e-6)
+    np.testing.assert_array_equal(lost_points(verdict, verdict.suspects(0.001)), [False, True])
+
+
+def test_a_stuck_value_is_damaged_wherever_it_comes():
+    X = np.array([[7.0, 7.1, 6.9, 7, 7.05, 7.0], [7, 7.1, 6.9, 7, 7.05, 6.99]])
+    verdict = judged(X)
+    np.testing.assert_array_equal(verdict.suspects(1e-8), X == np.where(np.arange(6) == 5, 7.0, np.nan))
+
+
+def test_equal_values_are_judged_together():
+    """Every entry of a block is a little off, and all of them together are not; where that is usual, nothing is."""
+    X = 2 + np.random.default_rng(1).normal(scale=0.1, size=(4, 200))
+    X[1, 40:90] = 2.25
+    calibration = level(200)
+    suspects = judged(X, calibration).suspects(1e-6)
+    np.testing.assert_array_equal(suspects[1], X[1] == 2.25)
+    assert not suspects[[0, 2, 3]].any()
+    assert not judged(X, replace(calibration, usual=np.full(200, 2.25))).suspects(1e-6).any()
+    assert not judged(X, replace(calibration, common=np.array([2.25]))).suspects(1e-6).any()
+
+
+def test_expectations_stay_in_the_range_of_what_was_trusted():
+    verdict = judged(np.array([[4.0, 4.1, 3.9, 4, 4.05, np.nan]]), replace(CALIBRATION, high=np.full(6, 3.0)))
+    assert verdict.expected[0, 5] == 3
 
 
 def test_a_point_without_anything_to_trust():
-    X = np.array([[-30.0, -20, -10, 10, 20, 30]])
-
-    def reconstruct(rows, hidden, before, *, plain):
-        return np.full(X.shape, 99.0)
-
-    verdict = examine(X, np.ones(X.shape, dtype=bool), reconstruct, CALIBRATION)
-    suspects = verdict.suspects(0.01)
-    assert lost_points(verdict, suspects).all()
+    verdict = judged(np.array([[-3000.0, -2000, -1000, 1000, 2000, 3000]]))
+    assert lost_points(verdict, verdict.suspects(0.01)).all()
 
 
 def test_soft_repair_blends_by_trust():
     X = np.array([[1.0, 1.05, 1, 1, 1, 9]])
-    verdict = examine(X, np.ones(X.shape, dtype=bool), mean_of_the_seen(X), CALIBRATION)
+    verdict = judged(X)
     soft = repaired(X, verdict, verdict.suspects(0.01), soft=True)
     np.testing.assert_allclose(soft, verdict.trust * X + (1 - verdict.trust) * verdict.expected)
 
 
 def test_the_most_suspicious_come_first():
     X = np.array([[1.0, 1.05, 1, 1, 1, 9], [2, 2, 2, 2, np.nan, 4]])
-    verdict = examine(X, ~np.isnan(X), mean_of_the_seen(X), CALIBRATION)
+    verdict = judged(X)
     table = most_suspicious(X, verdict, 3)
     np.testing.assert_array_equal(table["value"][:2], [9, 4])
     np.testing.assert_array_equal(table["point"][:2], [0, 1])

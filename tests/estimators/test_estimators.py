@@ -259,9 +259,9 @@ def test_hard_onmf_codes_have_one_component(X: np.ndarray) -> None:
 
 
 def test_verbose_writes_to_standard_error(X: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    ewnmf.EWNMF(3, gamma="self-tuned", verbose=1, **QUICK).fit(X)
+    ewnmf.EWNMF(3, gamma="self-tuned", verbose=2, **QUICK).fit(X)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("EWNMF: iteration 1, objective ")
+    assert err.startswith("EWNMF: fit\nEWNMF: iteration 1, objective ")
     assert "iteration 20" in err
     assert "(tuning)" in err

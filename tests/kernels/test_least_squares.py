@@ -119,6 +119,19 @@ def test_nonnegative_least_squares_are_solved(K: int, m: int, seed: int, repeate
     assert np.linalg.norm(x - W @ h) <= nnls(W, x)[1] * (1 + 1e-6) + 1e-7
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize(("rank", "K"), [(4, 12), (6, 30)])
+def test_components_that_depend_on_each_other_are_no_obstacle(rank: int, K: int, seed: int) -> None:
+    """Convex combinations of a few points: coordinate descent alone ended with an error of up to 7 % more."""
+    rng = np.random.default_rng(seed)
+    points, shares = rng.random((rank, 30)), rng.random((K, rank))
+    W = (shares / shares.sum(axis=1, keepdims=True) @ points).T
+    x = rng.random(rank) @ points + 0.3 * rng.random(30)
+    h = nonnegative(W.T @ W, W.T @ x, np.zeros(K), 1e100)
+    assert np.linalg.norm(x - W @ h) == pytest.approx(nnls(W, x, maxiter=10_000)[1], rel=1e-9)
+    assert np.count_nonzero(h) <= rank
+
+
 def test_penalties_beyond_the_range_of_squares_end_in_nothing() -> None:
     np.testing.assert_array_equal(nonnegative(np.zeros((2, 2)), np.full(2, -1e211), np.zeros(2), 1e100), 0)
     np.testing.assert_array_equal(nonnegative(np.eye(2), np.array([-1e211, 3.0]), np.zeros(2), 1e100), [0, 3])

@@ -320,6 +320,7 @@ def test_read_only_entries_are_taken(model: str) -> None:
     np.testing.assert_array_equal(one.components, other.components)
 
 
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_compiled_products_are_those_of_scipy_to_the_bit(dtype: Any) -> None:
     from ewnmf.kernels.compiled.matrices import StoredMatrix

@@ -114,7 +114,7 @@ def _ctrl_c_at(number: int) -> Any:
 
 
 def test_ctrl_c_leaves_a_fitted_estimator(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = ewnmf.EWNMF(3, gamma=0.1, random_state=0, verbose=1)
+    model = ewnmf.EWNMF(3, gamma=0.1, random_state=0, verbose=2)
     monkeypatch.setattr("ewnmf.estimators.base.Progress", lambda label: _ctrl_c_at(8))
     with pytest.raises(KeyboardInterrupt):
         model.fit(X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import ewnmf
 from ewnmf import losses, models, weightings
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import storage
-from ewnmf.storage.sparse import Sparse
+from ewnmf.storage.sparse import Sparse, Stored
 
 
 @pytest.fixture
@@ -228,3 +229,15 @@ def test_a_point_whose_weight_is_all_on_zero_attributes_keeps_its_codes(loss: An
     np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-8)
     np.testing.assert_allclose(thin.components, dense.components, rtol=1e-8)
     assert thin.loss == pytest.approx(dense.loss, rel=1e-8)
+
+
+def test_blocks_that_stay_sparse_are_made_once_and_not_carried_along() -> None:
+    X = sparse.csc_array(sparse.random_array((30, 40), density=0.1, rng=np.random.default_rng(0)))
+    data, cut = Stored(X), slice(8, 24)
+    assert data.block(cut) is data.block(cut)
+    block: Any = data.block(cut).X
+    assert data.block(slice(8, 16)).X.shape == (30, 8)
+    np.testing.assert_array_equal(block.toarray(), X.toarray()[:, cut])
+    copy = pickle.loads(pickle.dumps(data))
+    assert not copy.made
+    np.testing.assert_array_equal(copy.block(cut).X.toarray(), X.toarray()[:, cut])

@@ -64,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         problems += 1
         counts.update((outcome.name, outcome.verdict) for outcome in report.outcomes)
         violations += _show(report, asked.seed)
+        if problems % 250 == 0:
+            print(f"{problems} problems in {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     _summary(counts)
     seconds = time.monotonic() - began
     print(f"{problems} problems of seed {asked.seed} in {seconds:.0f} s: {violations or 'no'} violation(s)")

@@ -84,7 +84,9 @@ def draw(seed: int, index: int) -> Problem:
 
 
 def _varied(problem: Problem, rng: Rng) -> Problem:
-    """Now and then the rule for groups where gamma is chosen, and coordinate descent with what it takes."""
+    """Now and then the rule for groups where gamma is chosen, the solver that is, and coordinate descent."""
+    if chance(np.random.default_rng([problem.seed, problem.index, 3]), 0.25):
+        problem = replace(problem, solver="auto")
     if problem.gamma == "auto" and problem.weighting in GAMMAS and chance(rng, 0.5):
         return replace(problem, gamma="groups")
     if problem.name == "NMF" and problem.loss == "euclidean" and chance(rng, 0.4):

@@ -129,6 +129,14 @@ class Problem:
         return self.options.get("method") not in ("lagrange", "stiefel")
 
     @property
+    def by_coordinates(self) -> bool:
+        """Whether the steps may be those of coordinate descent, which is chosen where all entries have one weight."""
+        if self.solver != "auto":
+            return self.solver.endswith("cd")
+        plain = self.weighting == "none" or (self.weighting in GAMMAS and self.gamma in (np.inf, "auto", "groups"))
+        return plain and self.loss == "euclidean" and self.name in ("NMF", "EWNMF") and bool((self.priors == 1).all())
+
+    @property
     def penalised(self) -> bool:
         """Whether the cost has a part that does not scale with the data."""
         return self.options.get("method") == "soft" or bool(self.options.get("alpha_W") or self.options.get("alpha_H"))
@@ -178,7 +186,7 @@ class Problem:
         if self.weighting == "l1":
             exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S
             return 1e-12 * E[0] + exact if self.X.dtype == np.float64 else self.slack(E[:-1], S, self.rounding)
-        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.solver.endswith("cd") else 0.0
+        by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.by_coordinates else 0.0
         return tolerances.rounding(E, S, self.X.dtype, self.rounding) + by_products
 
     @property

@@ -200,7 +200,7 @@ def units(bench: Bench) -> None:
     Starts in which the mean of ``X`` stands beside roots of its singular values differ from unit to unit, and are not
     forgotten where steps are short.
     """
-    forgets = bench.few.core_loss.forgets_size and not bench.few.solver.endswith("cd")
+    forgets = bench.few.core_loss.forgets_size and not bench.few.by_coordinates
     if bench.few.init in ("nndsvda", "nndsvdar") and not forgets:
         raise Undecided
     see_units(bench.few, bench.way, bench.rng)

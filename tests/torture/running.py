@@ -16,7 +16,7 @@ __all__ = ["LONGEST", "Report", "run"]
 
 LONGEST = 120.0
 """Seconds of a processor that a problem may take, compilation included."""
-HANGING = 10 * LONGEST
+HANGING = 30 * LONGEST
 """Seconds after which a problem hangs, however busy the machine is."""
 
 

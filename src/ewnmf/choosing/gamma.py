@@ -134,6 +134,8 @@ class GammaPath:
 def choose_gamma(job: Job, start: Factors) -> Solution:
     """The run at the gamma that is chosen for the job: by plain NMF's mean loss, and by what judges a path of fits."""
     request, trials = job.request, _Trials.of(job.unwatched(), start)
+    count = 1 if request.times is not None else len(request.gammas or request.relative)
+    job.settings.stage(f"choosing gamma, 1 of {count + 1} (plain NMF)", count)
     if request.rule == "auto" and job.settings.tol > 0:
         trials = replace(trials, coarse=True)
     plain = trials.at(math.inf)
@@ -142,6 +144,7 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     if not _rounding(trials.job, len(start.H)) < scale < math.inf:
         path, best = GammaPath.single(math.inf, scale, "exact fit", n), plain
     elif request.times is not None:
+        job.settings.stage("fit at the chosen gamma")
         return job.at(request.times * scale).run(start)
     else:
         judge = _judge(request.rule, trials, scale)
@@ -155,6 +158,7 @@ def choose_gamma(job: Job, start: Factors) -> Solution:
     kept = trials.whole and not trials.masked and (not trials.coarse or path.gamma == math.inf)
     if kept and not job.settings.callbacks:
         return best._replace(path=path)
+    job.settings.stage("fit at the chosen gamma")
     return job.at(path.gamma).run(start)._replace(path=path)
 
 
@@ -173,7 +177,10 @@ def _rounding(job: Job, n_components: int) -> float:
 def _walk(judge: _Judge, plain: Solution, scale: float, request: GammaRequest) -> tuple[GammaPath, Solution]:
     """Fit and score gammas from large to small: the path, and the fit at the gamma that is chosen."""
     gammas, scores, chosen, best = [math.inf], [judge.score(plain)], 0, plain
-    for gamma in request.gammas or [factor * scale for factor in request.relative]:
+    tried_next = request.gammas or [factor * scale for factor in request.relative]
+    for number, gamma in enumerate(tried_next, 2):
+        words = f"choosing gamma, {number} of {len(tried_next) + 1} ({gamma / scale:.3g} times the mean loss)"
+        judge.trials.job.settings.stage(words, len(tried_next) + 1 - number)
         fit = judge.trials.at(gamma)
         gammas.append(gamma)
         scores.append(judge.score(fit))

@@ -173,6 +173,8 @@ class Trials:
         problem, seen = self.job.problem, self._seen(repeat)
         fixed = times(checks.check_fixed(self.fixed, n_components, seen.X, problem), seen.unit)
         rng = np.random.default_rng([self.seed, repeat])
+        words = f"choosing the number of components: {n_components}"
+        self.job.settings.stage(words, len(self.hidden) - 1 - repeat)
         starts = (start_by_point(problem, seen, n_components, self.init, Starts(), rng) for _ in range(self.n_init))
         try:
             return restarts(replace(self.job, points=seen, fixed=fixed, settings=self._short), starts, choose_gamma)

@@ -64,12 +64,12 @@ def plot(model: str, file: str | None, what: str, output: str, **options: Any) -
     check_free(output, options["force"], folder=False)
     report = Report(options["quiet"], options["as_json"])
     estimator, note = load_model(model)
-    table, X, told = None, None, _of_model(note)
+    table, X, known = None, None, _of_model(note)
     if file is not None:
         table, X, _ = read_points(model, file, options, estimator, note, report)
-        told |= {name: value for name, value in about(table).items() if value is not None}
+        known |= {name: value for name, value in about(table).items() if value is not None}
     with report.step("draw", f"drawing {what}"), atomic_file(output) as stream, quiet_names():
-        save(_drawn(what, estimator, X, table, told, options), stream, suffix)
+        save(_drawn(what, estimator, X, table, known, options), stream, suffix)
     summary = {
         "command": "plot",
         "model": model,
@@ -89,7 +89,7 @@ def _of_model(note: dict[str, Any]) -> dict[str, Any]:
     return {} if size is None else {"image_shape": (int(size[1]), int(size[0]))}
 
 
-def _drawn(what: str, estimator: Any, X: Any, table: Any, told: dict[str, Any], options: dict[str, Any]) -> Any:
+def _drawn(what: str, estimator: Any, X: Any, table: Any, known: dict[str, Any], options: dict[str, Any]) -> Any:
     from ewnmf import plots
 
     display = getattr(plots, _DISPLAYS[what])
@@ -97,11 +97,11 @@ def _drawn(what: str, estimator: Any, X: Any, table: Any, told: dict[str, Any], 
         return display.from_estimator(estimator)
     if what == "clusters":
         return display.from_estimator(estimator, X, labels=table.labels)
-    told = told | {"kind": options["shown_as"]}
+    known = known | {"kind": options["shown_as"]}
     if options["top"] is not None:
-        told["top"] = options["top"]
+        known["top"] = options["top"]
     if what == "components":
-        told.pop("point_names", None)
+        known.pop("point_names", None)
     elif options["points"] is not None:
-        told["n_points"] = options["points"]
-    return display.from_estimator(estimator, X, **told)
+        known["n_points"] = options["points"]
+    return display.from_estimator(estimator, X, **known)

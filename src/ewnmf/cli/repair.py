@@ -85,7 +85,7 @@ Examples:
 @click.option(
     "--false-alarms",
     type=click.FLOAT,
-    default=0.01,
+    default=1e-5,
     show_default=True,
     help="Share of undamaged entries that may be replaced.",
 )

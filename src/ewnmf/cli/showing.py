@@ -34,13 +34,13 @@ def draw_pictures(estimator: Any, X: Any, table: Table, folder: Path, *, asked: 
     """
     from ewnmf.plots import ComponentsDisplay, RepairDisplay, TrustDisplay
 
-    told = about(table)
-    of_parts = {name: told[name] for name in ("feature_names", "image_shape")}
+    known = about(table)
+    of_parts = {name: known[name] for name in ("feature_names", "image_shape")}
     try:
         with quiet_names():
             save(ComponentsDisplay.from_estimator(estimator, X, **of_parts), folder / "components.png")
-            save(TrustDisplay.from_estimator(estimator, X, **told), folder / "trust.png")
-            save(RepairDisplay.from_estimator(estimator, X, **told), folder / "repair.png")
+            save(TrustDisplay.from_estimator(estimator, X, **known), folder / "trust.png")
+            save(RepairDisplay.from_estimator(estimator, X, **known), folder / "repair.png")
     except ImportError as error:
         if asked:
             raise
@@ -68,9 +68,9 @@ def write_report(estimator: Any, X: Any, table: Table, path: Path, **asked: Any)
     from ewnmf import report
 
     labels = None if table.labels is None else np.array([str(label) for label in table.labels], dtype=object)
-    told: dict[str, Any] = {"title": f"EWNMF report: {Path(table.source).name}", "labels": labels} | about(table)
+    known: dict[str, Any] = {"title": f"EWNMF report: {Path(table.source).name}", "labels": labels} | about(table)
     with quiet_names():
-        return report.write(estimator, X, path, **(told | asked))
+        return report.write(estimator, X, path, **(known | asked))
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,35 +9,36 @@ import numpy as np
 from scipy.special import ndtri
 
 from ewnmf._types import Array
-from ewnmf.choosing.holdout import sampled_rows
-from ewnmf.fitting.points import Points
-from ewnmf.storage.matrix import dense
+from ewnmf.damage.expectation import Expectation
 
-__all__ = ["FEWEST", "Calibration", "calibrate", "residuals_of"]
+__all__ = ["CERTAIN", "FEWEST", "HIDING", "Calibration", "calibrate", "column_quantiles", "worst"]
 
 FEWEST = 20
 """With fewer points than this a calibration promises nothing."""
 HALF = 0.01
 """Where the trust is one half: at the limit of so many false alarms."""
-_POINTS, _ENTRIES = 2000, 1 << 19
-"""Points, and entries, that a calibration looks at, at the most."""
-_LEAST = 64
-"""Points that it looks at however many attributes they have."""
-_KEY = b"ewnmf: points to calibrate by"
-_NORMAL = 1.4826
-"""Standard deviation of a normal distribution, in units of its median absolute deviation."""
+CERTAIN = 1e-9
+"""A group of entries that is damaged for sure has the score of so few false alarms, at the least."""
+HIDING = 0.01
+"""Entries beyond the limit of so many false alarms are hidden, whatever a user asks for."""
+MOST_HIDDEN = 0.5
+"""Of what was observed of a point, no more is hidden: the rest would tell too little of it."""
+_MEDIAN = float(ndtri(0.75))
+"""The median of normal scores."""
 _OWN = 0.1
 """The spread is at least this share of the root mean square: an attribute that is mostly exact is not so always."""
-_INNER = 0.8
-"""Tails are judged by this quantile, which a fifth of damaged entries cannot reach."""
-_LONGEST = 3.0
-_POOLED = 1 << 16
-"""Entries that tails are judged by, at the most."""
+_INNER, _PEAKED = 0.2, 1.4
+"""Where the median is so much farther out than this quantile, next to that of normal residuals, most are exact."""
+_OUTER, _GROWTH, _LONGEST = 0.9, 4.0, 1.8
+"""Tails are judged by this quantile; farther out they are longer, and so many times as much."""
+_ATTRIBUTE = 0.6
+"""Of all attributes the one at this quantile says how long tails are: a quarter of them may be damaged."""
+_TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """What residuals ``r = x - y`` of undamaged entries look like, in the unit of the data.
+    """What residuals ``r`` of undamaged entries look like, and what is expected of an entry by the others of its point.
 
     Scores ``z = |r| / spread`` of all attributes are taken to have one distribution, whose quantiles are those of a
     normal one to the power `tail` (and as there, ``z`` is 0.6745 at the median).
@@ -46,16 +46,43 @@ class Calibration:
     Attributes
     ----------
     spread : ndarray of shape (m,)
-        The residuals' robust standard deviation; infinite where nothing is known of an attribute.
+        The residuals' robust standard deviation, in the unit of the data; infinite where nothing is known of an
+        attribute.
     tail : float
         1 for normal tails, more for longer ones.
     n_points : int
         How many points this comes from.
+    center, unit : ndarray of shape (m,)
+        What `mean`, `loadings` and `noise` refer to: ``(x - center) / unit``.
+    mean, loadings, noise : ndarray of shape (m,), (K, m) and (m,)
+        The model as a distribution, ``x = mean + f loadings + e``: factors of unit variance, noise of these variances.
+    low, high : ndarray of shape (m,)
+        The least and the largest value that was trusted; expectations stay between them.
+    usual : ndarray of shape (m,)
+        The value that most points have, NaN where there is none.
+    common : ndarray of shape (l,)
+        Values that repeat within most points.
+    stuck, stuck_values : ndarray of shape (k,)
+        Attributes, and values of theirs that repeat where nothing says that they should.
+    level : float
+        Entries of a point with the same value are damaged if their mean squared score, over all attributes, is above.
     """
 
     spread: Array
     tail: float
     n_points: int
+    center: Any = None
+    unit: Any = None
+    mean: Any = None
+    loadings: Any = None
+    noise: Any = None
+    low: Any = None
+    high: Any = None
+    usual: Any = None
+    common: Any = None
+    stuck: Any = None
+    stuck_values: Any = None
+    level: float = float("inf")
 
     def scores(self, residuals: Array) -> Array:
         """``|r| / spread`` (n x m); NaN where the residual is."""
@@ -75,46 +102,97 @@ class Calibration:
 
     def threshold(self, false_alarms: float) -> float:
         """The score that a share `false_alarms` of undamaged entries exceeds."""
-        median = ndtri(0.75)
-        return float(median * (-ndtri(false_alarms / 2) / median) ** self.tail)
+        return float(_MEDIAN * (-ndtri(false_alarms / 2) / _MEDIAN) ** self.tail)
+
+    @property
+    def expectation(self) -> Expectation | None:
+        """What is expected, in the unit of `unit`; None in models of before."""
+        if self.mean is None or self.loadings is None or self.noise is None:
+            return None
+        return Expectation(self.mean, self.loadings, self.noise)
+
+    def _parts(self) -> list[Any]:
+        return [getattr(self, name) for name in self.__dataclass_fields__]
 
     def __eq__(self, other: object) -> bool:
         """Whether all numbers are the same."""
         if not isinstance(other, Calibration):
             return NotImplemented
-        return np.array_equal(self.spread, other.spread) and (self.tail, self.n_points) == (other.tail, other.n_points)
+        return all(
+            a is b or (a is not None and b is not None and np.array_equal(a, b, equal_nan=True))
+            for a, b in zip(self._parts(), other._parts(), strict=True)
+        )
 
     __hash__ = None  # type: ignore[assignment]
 
     def check(self, m: int) -> None:
         """Refuse one by which `m` attributes could not be judged, as a damaged file may hold it."""
-        spread: Any = self.spread
         tail: Any = self.tail
-        table = isinstance(spread, np.ndarray) and spread.dtype == np.float64 and spread.shape == (m,)
-        if not table or not (spread > 0).all():
+        tables = [self.spread, self.center, self.unit, self.mean, self.noise, self.low, self.high]
+        if not all(part is None or _is_table(part, (m,)) for part in tables) or not (self.spread > 0).all():
             raise ValueError(f"its calibration is not by {m} numbers above 0")
         if not (isinstance(tail, float) and 0 < tail < np.inf) or type(self.n_points) is not int:
             raise ValueError("its calibration has no tail, or no number of points")
+        if self.expectation is not None:
+            self._check_expectation(m)
+
+    def _check_expectation(self, m: int) -> None:
+        loadings, stuck, values = self.loadings, self.stuck, self.stuck_values
+        whole = isinstance(loadings, np.ndarray) and _is_table(loadings, (len(loadings), m))
+        known = whole and all(part is not None for part in (self.center, self.unit, self.low, self.high))
+        above = known and all((part > 0).all() for part in (self.unit, self.noise) if part is not None)
+        if not above or not np.isfinite(loadings).all() or not _is_table(self.usual, (m,)):
+            raise ValueError(f"its calibration has no expectation of {m} attributes")
+        listed = isinstance(stuck, np.ndarray) and stuck.dtype.kind == "i" and stuck.ndim == 1
+        if not _is_table(self.common, np.shape(self.common)):
+            raise ValueError("its calibration has no common values")
+        if not listed or not _is_table(values, stuck.shape) or not ((stuck >= 0) & (stuck < m)).all():
+            raise ValueError("its calibration has stuck values of attributes that are not there")
+
+
+def _is_table(part: Any, shape: tuple[int, ...]) -> bool:
+    return isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
 
 
 def calibrate(residuals: Array, seen: Array | None = None) -> Calibration:
     """The calibration by residuals (n x m, points are rows) of the points of a fit, where they were `seen`.
 
-    The spread is 1.4826 times the median of ``|r|``, but at least a tenth of the root mean square; of an attribute
-    whose residuals are all 0 it is the median of the others.
+    The spread is 1.4826 times the median of ``|r|``, but at least a tenth of the root mean square, and all of it where
+    most residuals are next to nothing; of an attribute whose residuals are all 0 it is the median of the others. It
+    knows of no expectation.
     """
     sizes = np.ascontiguousarray(np.abs(residuals, dtype=np.float64).T)
     if seen is not None:
         sizes[~seen.T] = np.nan
-    known = np.ones(len(sizes), dtype=bool) if seen is None else np.asarray(seen.any(axis=0))
+    sizes.sort(axis=1)
+    known = ~np.isnan(sizes[:, 0]) if sizes.shape[1] else np.zeros(len(sizes), dtype=bool)
     spread = np.full(len(sizes), np.inf)
     if known.any():
         there = sizes[known]
-        median = np.median if seen is None else np.nanmedian
-        own = np.maximum(_NORMAL * median(there, axis=1), _OWN * _root_mean_square(there))
+        inner, median = _sorted_quantiles(there, _INNER), _sorted_quantiles(there, 0.5)
+        mean = _root_mean_square(there)
+        peaked = _power(inner, median, _INNER, 0.5) > _PEAKED
+        own = np.maximum(median / _MEDIAN, np.where(peaked, mean, _OWN * mean))
         usual = float(np.median(own[own > 0])) if own.any() else float(np.finfo(np.float64).tiny)
         spread[known] = np.where(own > 0, own, usual)
     return Calibration(spread, _tail(sizes, spread), len(residuals))
+
+
+def column_quantiles(table: Array, share: float) -> Array:
+    """The quantile of every column (m) of a table (n x m), without NaN; NaN where there is nothing else."""
+    return _sorted_quantiles(np.sort(table.T, axis=1), share)
+
+
+def _sorted_quantiles(ordered: Array, share: float) -> Array:
+    """Of rows in ascending order, NaN last."""
+    count = (~np.isnan(ordered)).sum(axis=1)
+    at = share * np.maximum(count - 1, 0)
+    below = at.astype(int)
+    above = np.minimum(below + 1, np.maximum(count - 1, 0))
+    rows = np.arange(len(ordered))
+    low, high = ordered[rows, below], ordered[rows, above]
+    quantiles: Array = low + (at - below) * (high - low)
+    return quantiles
 
 
 def _root_mean_square(sizes: Array) -> Array:
@@ -125,31 +203,36 @@ def _root_mean_square(sizes: Array) -> Array:
     return root
 
 
+def _power(one: Array, other: Array, inner: float, outer: float) -> Array:
+    """The power that takes the ratio of two normal quantiles to that of these (m each)."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio = np.log(other / np.maximum(one, _TINY * other))
+    power: Array = ratio / np.log(ndtri((1 + outer) / 2) / ndtri((1 + inner) / 2))
+    return power
+
+
 def _tail(sizes: Array, spread: Array) -> float:
-    """The power that takes normal quantiles to those of the scores, by the median and an inner one."""
-    step = -(-sizes.size // _POOLED)
-    while math.gcd(step, sizes.shape[1]) > 1:  # every point, not one of them again and again
-        step += 1
-    at = np.arange(0, sizes.size, step)
-    scores = sizes.ravel()[at] / spread[at // sizes.shape[1]]
-    there = scores[np.isfinite(scores) & (scores > 0)]
+    """The power that takes normal quantiles to those of the scores, by what some attribute in the middle says.
+
+    A quarter of the attributes may be damaged, and a tenth of the entries of all others. Tails grow outwards: what is
+    seen of them within counts several times.
+    """
+    there = sizes[np.isfinite(spread)]
     if there.size < FEWEST:
         return 1.0
-    median, inner = np.quantile(there, [0.5, _INNER])
-    power = np.log(inner / median) / np.log(ndtri((1 + _INNER) / 2) / ndtri(0.75))
-    return float(np.clip(power, 1.0, _LONGEST))
+    median = np.maximum(_sorted_quantiles(there, 0.5), _MEDIAN * spread[np.isfinite(spread)])
+    power = _power(median, _sorted_quantiles(there, _OUTER), 0.5, _OUTER)
+    power = power[np.isfinite(power)]
+    if power.size == 0:
+        return 1.0
+    return float(np.clip(1 + _GROWTH * (np.quantile(power, _ATTRIBUTE) - 1), 1.0, _LONGEST))
 
 
-def residuals_of(points: Points, codes: Array, components: Array, bounds: Array | None) -> tuple[Array, Array | None]:
-    """Residuals (n x m) of at most 2000 points, drawn from each alone, and where they were seen.
-
-    `codes` (n x K) are those of the fit, and `components` (K x m) and `bounds` (2 x m) in the unit of the data.
-    """
-    n, m = points.X.shape
-    most = max(_LEAST * m, min(_POINTS * m, _ENTRIES))
-    rows: Any = slice(None) if n * m <= most else sampled_rows(points, most, _KEY)
-    y = codes[rows].astype(np.float64) @ components
-    if bounds is not None:
-        np.clip(y, *bounds, out=y)
-    x = dense(points.X[rows]) / points.unit
-    return x - y, None if points.P is None else points.P[rows] > 0
+def worst(scores: Array, seen: Array, limit: float) -> Array:
+    """Where scores are above the limit, and among the worst of what was observed of their point."""
+    bad: Array = np.where(seen, scores, -np.inf) > limit
+    most = np.floor(MOST_HIDDEN * seen.sum(axis=1)).astype(int)
+    for i in np.flatnonzero(bad.sum(axis=1) > most):
+        order = np.argsort(-np.where(bad[i], scores[i], -np.inf), kind="stable")
+        bad[i, order[most[i] :]] = False
+    return bad

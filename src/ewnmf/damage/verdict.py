@@ -1,37 +1,23 @@
 """What is expected of points that may be damaged, and how far they are from it.
 
-Damage pulls the codes of its point. So what looks damaged is hidden, codes are looked for again, and what looks damaged
-then is hidden instead, until that is the same. What is not hidden counts alike: a weighting would distrust it twice.
+Damage pulls what is expected of the rest of its point. So values that repeat are hidden at first, and what looks
+damaged after that, until the same entries are hidden.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.damage.calibration import Calibration
+from ewnmf.damage.calibration import CERTAIN, HIDING, Calibration, worst
+from ewnmf.damage.repeats import often, repeats, unexplained
 
-__all__ = ["Reconstruct", "Verdict", "examine"]
+__all__ = ["Verdict", "examine"]
 
-HIDING = 0.01
-"""Entries beyond the limit of so many false alarms are hidden, whatever a user asks for."""
 ROUNDS = 3
-"""How often codes are looked for again, at the most."""
-MOST_HIDDEN = 0.5
-"""Of what was observed of a point, no more is hidden: the rest would tell too little of it."""
-
-
-class Reconstruct(Protocol):
-    """What a model expects of points."""
-
-    def __call__(self, rows: Array, hidden: Array, before: Array, *, plain: bool) -> Array:
-        """What is expected (k x m) of the points `rows` (k) whose entries `hidden` (k x m) tell nothing.
-
-        `before` is what was expected, for models that cannot hide: they take these values instead. With `plain` all
-        other entries count alike, whatever the weighting.
-        """
+"""How often entries are judged again, at the most."""
 
 
 class Verdict(NamedTuple):
@@ -54,52 +40,40 @@ class Verdict(NamedTuple):
         return suspects
 
 
-def examine(
-    X: Array, seen: Array, reconstruct: Reconstruct, calibration: Calibration, *, weighted: bool = False
-) -> Verdict:
-    """The verdict on points ``X`` (n x m), of which entries were `seen`.
-
-    Where a model's own weights differ (`weighted`), a point is looked at from two sides: from its codes under them, and
-    from those where all entries count alike. Either may be pulled elsewhere, so what leaves less unexplained is taken.
-    """
-    expected = _expected(X, seen, reconstruct, calibration, plain=not weighted)
-    if weighted:
-        other = _expected(X, seen, reconstruct, calibration, plain=True)
-        costs = [_unexplained(_scores(X, y, seen, calibration), calibration) for y in (expected, other)]
-        expected = np.where((costs[1] < costs[0])[:, None], other, expected)
-    return Verdict(seen, expected, _scores(X, expected, seen, calibration), calibration)
-
-
-def _expected(X: Array, seen: Array, reconstruct: Reconstruct, calibration: Calibration, *, plain: bool) -> Array:
-    """What is expected where codes start from all that was seen, and suspects are then hidden."""
-    limit, hidden = calibration.threshold(HIDING), ~seen
-    expected = reconstruct(np.arange(len(X)), hidden, X, plain=plain)
-    for _ in range(ROUNDS):
-        worst = _worst(_scores(X, expected, seen, calibration), seen, limit)
-        rows = np.flatnonzero(((worst | ~seen) != hidden).any(axis=1))
-        if rows.size == 0:
-            break
-        hidden[rows] = worst[rows] | ~seen[rows]
-        expected[rows] = reconstruct(rows, hidden[rows], expected[rows], plain=True)
-    return expected
-
-
-def _unexplained(scores: Array, calibration: Calibration) -> Array:
-    """The sum (n) of squared scores, each in units of the limit and 1 at the most."""
+def examine(X: Array, seen: Array, calibration: Calibration) -> Verdict:
+    """The verdict on points ``X`` (n x m), every one on its own, of which entries were `seen`."""
+    expectation = calibration.expectation
+    assert expectation is not None
+    unit, center = calibration.unit, calibration.center
+    with np.errstate(over="ignore"):
+        x = np.where(seen, (np.where(seen, X, 0) - center) / unit, 0)
+    stuck, across = _stuck(X, seen, calibration), repeats(X, seen)
+    asked = seen & often(across.counts, X.shape[1]) & (calibration.usual != X) & ~stuck
+    asked &= ~np.isin(X, calibration.common)
+    hidden, sure = ~seen | stuck | asked, stuck
     limit = calibration.threshold(HIDING)
-    cost: Array = np.nansum(np.minimum(scores / limit, 1) ** 2, axis=1)
-    return cost
+    rows, expected, scores = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
+    for turn in range(ROUNDS + 2):
+        residuals, expected[rows] = expectation.given(x[rows], hidden[rows])
+        with np.errstate(over="ignore"):
+            scores[rows] = calibration.scores(residuals * unit)
+        if turn == 0:
+            sure = stuck | unexplained(across.groups, asked, scores, calibration.level)
+        found = np.where(sure[rows], np.inf, np.where(seen[rows], scores[rows], -np.inf))
+        far = worst(found, seen[rows], limit) | ~seen[rows]
+        changed = (far != hidden[rows]).any(axis=1)
+        if turn > ROUNDS or not changed.any():
+            break
+        hidden[rows] = far
+        rows = rows[changed]
+    expected = np.clip(center + unit * expected, calibration.low, calibration.high)
+    scores = np.where(sure, np.maximum(scores, calibration.threshold(CERTAIN)), scores)
+    return Verdict(seen, expected, np.where(seen, scores, np.nan), calibration)
 
 
-def _scores(X: Array, expected: Array, seen: Array, calibration: Calibration) -> Array:
-    return calibration.scores(np.where(seen, X - expected, np.nan))
-
-
-def _worst(scores: Array, seen: Array, limit: float) -> Array:
-    """Where scores are above the limit, and among the worst of what was observed of their point."""
-    bad: Array = np.where(seen, scores, -np.inf) > limit
-    most = np.floor(MOST_HIDDEN * seen.sum(axis=1)).astype(int)
-    for i in np.flatnonzero(bad.sum(axis=1) > most):
-        order = np.argsort(-np.where(bad[i], scores[i], -np.inf), kind="stable")
-        bad[i, order[most[i] :]] = False
-    return bad
+def _stuck(X: Array, seen: Array, calibration: Calibration) -> Array:
+    """Where an attribute has a value that repeated in `fit` without a reason."""
+    found = np.zeros(X.shape, dtype=bool)
+    for j, value in zip(calibration.stuck, calibration.stuck_values, strict=True):
+        found[:, j] |= X[:, j] == value
+    return found & seen

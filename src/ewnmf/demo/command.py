@@ -16,8 +16,10 @@ import numpy as np
 
 from ewnmf import __version__
 from ewnmf.demo.comparison import N_DIGITS, Plan, compared
+from ewnmf.demo.page import write_page
 from ewnmf.demo.repair import repaired
 from ewnmf.plots import figures as plots
+from ewnmf.report.writing import check_installed
 
 __all__ = ["main"]
 
@@ -52,6 +54,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ImportError as error:
         return _refuse(f"The demo draws figures, but {error}")
     try:
+        check_installed()
+    except ImportError as error:
+        return _refuse(f"The demo writes a report, but {error}")
+    try:
         output.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=output).close()
     except OSError as error:
@@ -62,10 +68,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             figure.savefig(output / name, dpi=110)
         text = json.dumps(_finite(numbers), indent=1, allow_nan=False)
         (output / "demo.json").write_text(text + "\n", encoding="utf-8")
+        page = write_page(output)
     except OSError as error:
         return _refuse(UNWRITABLE.format(output, error.strerror))
     print(f"\nThe figures ({', '.join(figures)}) and all numbers (demo.json) are in {output}.")
     print(f"It took {numbers['seconds']:.0f} seconds.")
+    print(f"Open {page} in a browser: what was found in the first table of sensors.")
     return 0
 
 

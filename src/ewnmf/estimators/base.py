@@ -17,11 +17,11 @@ from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
-from ewnmf.damage.calibration import calibrate, residuals_of
+from ewnmf.damage.learning import learn, sample_of
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judge
-from ewnmf.estimators.progress import Progress
+from ewnmf.estimators.progress import Progress, Stages
 from ewnmf.fitting import checks
 from ewnmf.fitting.checks import GammaRequest, check_gamma
 from ewnmf.fitting.frames import numeric_table
@@ -92,9 +92,11 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         return Problem(loss, model, weighting), request
 
     def _settings(self) -> Settings:
-        progress = [Progress(label=type(self).__name__)] if self.verbose else []
+        name = type(self).__name__
+        progress = [Progress(label=name)] if self.verbose > 1 else []
         order = self._model().order if self.order == "auto" else self.order
-        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress)
+        watch = Stages(label=name) if self.verbose else None
+        return Settings(order, self.solver, self.max_iter, self.tol, self.n_jobs, progress, watch)
 
     def fit(
         self,
@@ -201,11 +203,16 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
     def _learn(self, job: Job, starts: Iterable[Factors]) -> Solution:
         """Fit and keep what was found, on Ctrl-C too."""
         self.gamma_path_: Any = None
+        if not job.chooses_gamma:
+            job.settings.stage("fit")
         try:
             best = restarts(job, starts, choose_gamma)
         except Interrupted as interrupt:
             interrupt.solution = self._keep(job, interrupt.solution)
             raise
+        finally:
+            if isinstance(job.settings.watch, Stages):
+                job.settings.watch.close()
         return self._keep(job, best)
 
     @property
@@ -320,8 +327,15 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
         codes = factors.H.T if job.counted.all() else factors.H.T[job.counted]
-        self.calibration_ = calibrate(*residuals_of(job.points, codes, self.components_, self._bounds))
+        self.__dict__.pop("calibration_", None)
+        self._sample = sample_of(job.points, codes, self.components_)
         return solution
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "calibration_" and "_sample" in self.__dict__:
+            self.calibration_ = learn(self.__dict__.pop("_sample"))
+            return self.calibration_
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _say(self, words: str) -> None:
         """Write a line to where the progress goes."""

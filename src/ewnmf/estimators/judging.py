@@ -16,19 +16,20 @@ from ewnmf.damage.repair import check_false_alarms, lost_points, most_suspicious
 from ewnmf.damage.verdict import Verdict, examine
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import Encoder
+from ewnmf.estimators.notebook import Notebook
 from ewnmf.fitting import checks
-from ewnmf.fitting.points import Points
 from ewnmf.storage.matrix import dense
-from ewnmf.weightings.uniform import Uniform
 
-__all__ = ["EXPLAINED", "FALSE_ALARMS", "Judge", "Judging"]
+__all__ = ["EXPLAINED", "FALSE_ALARMS", "REPLACED", "Judge", "Judging"]
 
 FALSE_ALARMS = 0.01
+REPLACED = 1e-5
+"""The share of undamaged entries that `repair` may replace: data that is not damaged stays nearly as it is."""
 EXPLAINED = 20
 _BLOCK_ENTRIES = 1 << 21
 
 
-class Judging:
+class Judging(Notebook):
     """Questions about damage; a subclass says what is expected of points, and how far they are from it."""
 
     n_features_in_: int
@@ -41,9 +42,22 @@ class Judging:
         """Points as they came, floats, and the verdicts on them; in blocks, the only ones that are made dense."""
         raise NotImplementedError
 
+    def _judged(self, X: Any, mask: Array | None) -> Iterator[tuple[Array, Verdict]]:
+        """The verdicts on validated points, in blocks."""
+        calibration = self._calibrated()
+        n, m = X.shape
+        width = max(32, _BLOCK_ENTRIES // m // 32 * 32)
+        for at in range(0, n, width):
+            rows = slice(at, min(at + width, n))
+            x = dense(X[rows])
+            seen = ~np.isnan(x) if mask is None else ~np.isnan(x) & mask[rows]
+            yield x, examine(x, seen, calibration)
+
     def _mean_expected(self) -> Array:
         """What is expected of the mean point of `fit` (m)."""
-        raise NotImplementedError
+        nothing = np.zeros((1, self.n_features_in_))
+        expected: Array = examine(nothing, nothing > 0, self._calibrated()).expected[0]
+        return expected
 
     def trust(self, X: Any, *, mask: Any = None) -> Any:
         """How far every entry can be trusted (n x m): 1 where it fits, towards 0 where it does not, NaN where missing.
@@ -96,7 +110,7 @@ class Judging:
     def repair(
         self,
         X: Any,
-        false_alarms: float = FALSE_ALARMS,
+        false_alarms: float = REPLACED,
         *,
         soft: bool = False,
         mask: Any = None,
@@ -109,8 +123,8 @@ class Judging:
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
-        false_alarms : float, default=0.01
-            As in `suspects`.
+        false_alarms : float, default=1e-5
+            As in `suspects`, and far smaller there: what is damaged is mostly far off, and all else had better stay.
         soft : bool, default=False
             Whether observed entries become ``trust * x + (1 - trust) * expected`` instead.
         mask : array-like of bool of shape (n_samples, n_features), optional
@@ -204,53 +218,26 @@ def _explained(form: Form, found: list[dict[str, Array]], top: int, m: int) -> A
 
 
 class Judge(Judging, Encoder):
-    """A fitted model that answers them."""
+    """A fitted model that answers them.
 
-    calibration_: Calibration
+    How far residuals usually go (`calibration_`) is learned from points of `fit` when somebody asks.
+    """
+
+    def _settle(self) -> None:
+        """Learn the calibration now, if that is still to be done."""
+        getattr(self, "calibration_", None)
 
     def _calibrated(self) -> Calibration:
         check_is_fitted(self, "components_")
-        calibration = getattr(self, "calibration_", None)
-        if calibration is None:
+        calibration: Calibration | None = getattr(self, "calibration_", None)
+        if calibration is None or calibration.expectation is None:
             raise ValueError(
                 f"This {type(self).__name__} was fitted by an earlier version of ewnmf, or is not fitted to the end, "
                 "and does not know how far residuals usually go; fit it again."
             )
-        known: Calibration = calibration
-        return known
+        return calibration
 
     def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
         X = self._validated(X)
-        return self._judged(X, checks.check_mask(mask, X.shape), self._points(X, mask=mask))
-
-    def _judged(self, X: Any, mask: Array | None, points: Points) -> Iterator[tuple[Array, Verdict]]:
-        """The verdicts on ``X``, by codes of `points`: the same values, as far as the model can take them."""
-        calibration = self._calibrated()
-        n, m = X.shape
-        width = max(32, _BLOCK_ENTRIES // m // 32 * 32)
-        for at in range(0, n, width):
-            rows = np.arange(at, min(at + width, n))
-            x = dense(X[rows])
-            seen = ~np.isnan(x) if mask is None else ~np.isnan(x) & mask[rows]
-            yield x, self._examined(x, seen, points.take(rows), calibration)
-
-    def _examined(self, x: Array, seen: Array, points: Points, calibration: Calibration) -> Verdict:
-        """The verdict on one block."""
-        problem = self._fitted_problem
-        hides, weighted = problem.model.refuses_hidden() is None, problem.weighting.adaptive
-        even = problem.at(Uniform()) if weighted else problem
-
-        def reconstruct(rows: Array, hidden: Array, before: Array, *, plain: bool) -> Array:
-            part = points.take(rows)
-            if hides and (hidden & seen[rows]).any():
-                part = part.hiding(hidden, positive=problem.loss.needs_positive)
-            elif not hides:
-                part = Points(np.where(hidden, before, dense(part.X)).astype(part.X.dtype), part.P, unit=part.unit)
-            return self.inverse_transform(self._transform(part, even if plain else problem))
-
-        return examine(x, seen, reconstruct, calibration, weighted=weighted)
-
-    def _mean_expected(self) -> Array:
-        nothing = np.zeros((1, self.n_features_in_), self.components_.dtype)
-        expected: Array = self.inverse_transform(self._transform(Points(nothing, nothing)))[0]
-        return expected
+        self._points(X, mask=mask)
+        return self._judged(X, checks.check_mask(mask, X.shape))

@@ -177,7 +177,7 @@ _SHARED = (
     Parameter("max_iter", ("int",), "Iterations at the most, for a start and for the codes of a point in `transform`."),
     Parameter("n_jobs", ("int",), "Threads; None means all usable cores. The result is the same for every number."),
     Parameter("random_state", ("int", "RandomState", "None"), "Source of the starts."),
-    Parameter("verbose", ("int",), "1 writes the progress to standard error."),
+    Parameter("verbose", ("int",), "1 writes stages and progress to standard error, 2 iterations, too."),
 )
 
 _PENALTIES = (

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ewnmf._types import Array
 from ewnmf.damage.calibration import Calibration
 from ewnmf.damage.columns import Columns
+from ewnmf.damage.learning import Sample, learn
 from ewnmf.damage.repair import check_false_alarms
 from ewnmf.damage.verdict import Verdict
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import FLOATS
-from ewnmf.estimators.judging import FALSE_ALARMS, Judging
+from ewnmf.estimators.judging import REPLACED, Judging
 from ewnmf.estimators.nmf import EWNMF
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting import checks
@@ -44,7 +45,7 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     n_components : int, "auto" or "cv", default="auto"
         Number of components; ``"auto"`` is 8, but at most half the number of samples and of features, and ``"cv"``
         chooses it by entries that are held out (`ewnmf.select_rank`).
-    false_alarms : float, default=0.01
+    false_alarms : float, default=1e-5
         The share of undamaged entries that may be replaced, between 0 and 0.5.
     soft : bool, default=False
         Whether observed entries become ``trust * x + (1 - trust) * expected`` instead of either.
@@ -74,6 +75,8 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         Fitted to the scaled columns.
     low_, span_ : ndarray of shape (n_features,)
         The model is shown ``(X - low_) / span_``.
+    calibration_ : Calibration
+        The usual residuals of every column, and what is expected by the others, in the unit of the data.
     n_iter_ : int
         Iterations of the model's best start.
     n_features_in_ : int
@@ -103,12 +106,13 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     model_: EWNMF
     low_: Array
     span_: Array
+    calibration_: Calibration
 
     def __init__(
         self,
         n_components: int | str = "auto",
         *,
-        false_alarms: float = FALSE_ALARMS,
+        false_alarms: float = REPLACED,
         soft: bool = False,
         loss: str | Loss = "euclidean",
         weighting: str | Weighting = "entropy",
@@ -167,8 +171,15 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             warnings.simplefilter("ignore", ConvergenceWarning)
             self.model_ = model.fit(columns.bounded(columns.scaled(X)).astype(X.dtype))
         self.low_, self.span_ = columns
+        self.calibration_ = learn(self._seen_by(self.model_, X))
         self.n_iter_ = self.model_.n_iter_
         return self
+
+    def _seen_by(self, model: EWNMF, X: Array) -> Sample:
+        """What the model keeps of its points, as it is in ``X``."""
+        sample: Sample = model.__dict__["_sample"]
+        some = X[~np.isnan(X).all(axis=1)][sample.rows].astype(np.float64)
+        return sample._replace(X=some, components=sample.components * self.span_, offset=self.low_)
 
     def _n_components(self, shape: tuple[int, int]) -> int | str:
         if isinstance(self.n_components, str) and self.n_components == "auto":
@@ -207,22 +218,19 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
     def _calibrated(self) -> Calibration:
         check_is_fitted(self, "model_")
-        return self.model_._calibrated()
+        calibration: Calibration | None = getattr(self, "calibration_", None)
+        if calibration is None or calibration.expectation is None:
+            raise ValueError(
+                "This Repairer was fitted by an earlier version of ewnmf and does not know how far residuals usually "
+                "go; fit it again."
+            )
+        return calibration
 
     def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
         check_is_fitted(self, "model_")
         X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
         shown = checks.check_mask(mask, X.shape)
-        scaled, columns = self._columns.scaled(X), self._columns
-        points = self.model_._points(columns.bounded(scaled), mask=mask)
-        at = 0
-        for block, verdict in self.model_._judged(scaled, shown, points):
-            x = X[at : at + len(block)]
-            yield x, verdict._replace(expected=columns.back(verdict.expected))
-            at += len(block)
-
-    def _mean_expected(self) -> Array:
-        return self._columns.back(self.model_._mean_expected())
+        return self._judged(X, shown)
 
     def _check_loaded(self) -> None:
         """Refuse what a file holds where it does not fit together."""

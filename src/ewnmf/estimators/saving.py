@@ -64,6 +64,8 @@ def _check_shapes(estimator: Any) -> None:
     """Refuse components that are no table of the size that the model says, and what the estimator itself refuses."""
     if hasattr(estimator, "_check_loaded"):
         estimator._check_loaded()
+    if hasattr(estimator, "calibration_"):  # models of before have none
+        estimator.calibration_.check(estimator.n_features_in_)
     if hasattr(estimator, "components_"):
         components, shape = estimator.components_, (estimator.n_components_, estimator.n_features_in_)
         if not isinstance(components, np.ndarray) or components.dtype.kind != "f" or components.shape != shape:
@@ -71,8 +73,6 @@ def _check_shapes(estimator: Any) -> None:
         bounds = getattr(estimator, "_bounds", None)
         if bounds is not None and getattr(bounds, "shape", None) != (2, shape[1]):
             raise ValueError(f"its bounds are no table of 2 x {shape[1]} numbers")
-        if hasattr(estimator, "calibration_"):  # models of before have none
-            estimator.calibration_.check(shape[1])
 
 
 def _check_finite(attributes: Mapping[str, Any]) -> None:
@@ -128,6 +128,8 @@ class _Writer:
 
     def document(self, estimator: BaseEstimator, prefix: str = "") -> dict[str, Any]:
         """The JSON form of an estimator, whose arrays have names that begin with `prefix`."""
+        if hasattr(estimator, "_settle"):
+            estimator._settle()
         parameters = estimator.get_params(deep=False)
         skipped = {*parameters, _CALLBACKS, _ROUTING}
         fitted = {name: value for name, value in vars(estimator).items() if name not in skipped}

@@ -22,7 +22,7 @@ from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, solve
+from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch, solve
 from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
@@ -41,6 +41,12 @@ class Settings:
     tol: float = 0.0
     n_jobs: int | None = None
     callbacks: Sequence[Callback] = ()
+    watch: Watch | None = None
+
+    def stage(self, words: str, left: int = 0) -> None:
+        """Tell who waits what begins."""
+        if self.watch is not None:
+            self.watch.stage(words, left)
 
     def __post_init__(self) -> None:
         if self.solver not in (AUTO, *SOLVERS):
@@ -103,6 +109,12 @@ class Job:
         return run(self.problem, self.points, start, self.settings, fixed=self.fixed, tune=tune)
 
     @property
+    def chooses_gamma(self) -> bool:
+        """Whether gamma is to be chosen by trials."""
+        asked = self.problem.weighting.has_gamma and self.request.value is None
+        return asked and self.request.rule != "self-tuned"
+
+    @property
     def remembers_size(self) -> bool:
         """Whether steps go on from the size of the start."""
         return self.settings.solver == AUTO or SOLVERS[self.settings.solver].coordinates
@@ -134,7 +146,9 @@ def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
     """
     best: Solution | None = None
     path = None
-    for start in starts:
+    for number, start in enumerate(starts, 1):
+        if number > 1:
+            job.settings.stage(f"start {number}")
         try:
             solution = _first(job, start, choose) if best is None else job.run(start)
         except Interrupted as interrupt:
@@ -152,9 +166,9 @@ def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
 
 def _first(job: Job, start: Factors, choose: Choose) -> Solution:
     """The run that finds gamma, where that is asked for."""
-    if not job.problem.weighting.has_gamma or job.request.value is not None:
-        return job.run(start)
-    return job.run(start, tune=True) if job.request.rule == "self-tuned" else choose(job, start)
+    if job.chooses_gamma:
+        return choose(job, start)
+    return job.run(start, tune=job.problem.weighting.has_gamma and job.request.value is None)
 
 
 def run(
@@ -199,6 +213,7 @@ def run(
             callbacks=watched,
             fixed=len(fixed),
             zero=zero if rows is None else None,
+            watch=settings.watch,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))

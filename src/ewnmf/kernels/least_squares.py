@@ -93,31 +93,40 @@ def _sweep(G: Float64, b: Float64, h: Float64, most: float) -> None:
 
 
 def _fit_face(G: Float64, b: Float64, h: Float64, most: float) -> None:
-    """Go to the best point of the face that `h` lies in, or as far as its border, and on along that."""
-    for _ in range(h.size):
+    """Go to the best point of the face that `h` lies in, or as far as its border, and on along that.
+
+    A coordinate that depends on others is given to them first, as far as they stay within their ends: nothing but the
+    face changes.
+    """
+    for _ in range(2 * h.size):
         free = np.flatnonzero((h > 0) & (h < most))
-        step = _newton(G[np.ix_(free, free)], (b - G @ h)[free])
-        if step is None:
+        if free.size == 0:
             return
+        U, held = _factorize(G[np.ix_(free, free)])
+        if held < free.size:
+            free, limit = free[: held + 1], np.inf
+            step = np.append(np.linalg.solve(U[:held, :held], U[:held, held]), -1.0)
+        else:
+            limit = 1.0
+            step = np.linalg.solve(U, np.linalg.solve(U.T, (b - G @ h)[free]))
         ends = np.where(step < 0, 0.0, most)
         shares = np.divide(ends - h[free], step, out=np.full(free.size, np.inf), where=step != 0)
         first = int(np.argmin(shares))
-        h[free] = np.clip(h[free] + min(1.0, shares[first]) * step, 0.0, most)
-        if shares[first] >= 1:
+        h[free] = np.clip(h[free] + min(limit, shares[first]) * step, 0.0, most)
+        if shares[first] >= limit:
             return
         h[free[first]] = ends[first]
 
 
-def _newton(G: Float64, g: Float64) -> Float64 | None:
-    """``G^-1 g``, or None where there is nothing to solve or coordinates depend on each other."""
-    try:
-        L = np.linalg.cholesky(G)
-    except np.linalg.LinAlgError:
-        return None
-    if g.size == 0 or np.any(np.diag(L) ** 2 <= DEPENDENT * np.diag(G)):
-        return None
-    step: Float64 = np.linalg.solve(L.T, np.linalg.solve(L, g))
-    return step
+def _factorize(G: Float64) -> tuple[Float64, int]:
+    """``U'U = G`` as far as coordinates do not depend on those before them, and how many that are."""
+    U, n = G.copy(), len(G)
+    for k in range(n):
+        if not U[k, k] > DEPENDENT * G[k, k]:
+            return np.triu(U), k
+        U[k, k:] /= np.sqrt(U[k, k])
+        U[k + 1 :, k + 1 :] -= np.outer(U[k, k + 1 :], U[k, k + 1 :])
+    return np.triu(U), n
 
 
 def _settled(G: Float64, b: Float64, h: Float64, most: float) -> bool:

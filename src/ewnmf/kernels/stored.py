@@ -66,6 +66,17 @@ class _Latest:
     held: _Prepared | None = None
 
 
+class _Sizes(dict[int, tuple[Any, Float64]]):
+    """Blocks and the sizes of their points; a copy elsewhere finds them anew."""
+
+    def __reduce__(self) -> tuple[type[_Sizes], tuple[()]]:
+        return _Sizes, ()
+
+
+_MOST_BLOCKS = 1 << 12
+"""Blocks whose sizes are known at the most: of a storage that makes them anew none is asked for twice."""
+
+
 class Look(NamedTuple):
     """``neg`` at the stored entries, and the loss of every point (b)."""
 
@@ -84,7 +95,7 @@ class StoredKernel(Kernel):
     """
 
     latest: _Latest = field(default_factory=_Latest)
-    sizes: dict[int, tuple[Any, Float64]] = field(default_factory=dict, repr=False)
+    sizes: _Sizes = field(default_factory=_Sizes, repr=False)
 
     def reconstruct(self, basis: Basis, H: Array) -> Any:
         """``Y`` as its factors."""
@@ -142,6 +153,8 @@ class StoredKernel(Kernel):
             there, sizes = np.diff(X.indptr) > 0, np.zeros(X.shape[1])
             if there.any():
                 sizes[there] = np.add.reduceat(np.square(X.data), X.indptr[:-1][there])
+            if len(self.sizes) >= _MOST_BLOCKS:
+                self.sizes.clear()
             self.sizes[id(X)] = X, sizes
         return sizes
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +20,7 @@ from ewnmf.solvers.registry import SOLVERS
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
-__all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "solve"]
+__all__ = ["Callback", "Interrupted", "Iteration", "Solution", "Tuner", "Watch", "solve"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,16 @@ class Iteration:
 
 Callback = Callable[[Iteration], Any]
 """Called after every iteration; an answer of True stops the run."""
+
+
+class Watch(Protocol):
+    """Somebody who waits, and is shown what is done; unlike a callback it sees no factors and changes nothing."""
+
+    def stage(self, words: str, left: int = 0) -> None:
+        """A part of the work begins, after which at most `left` runs follow."""
+
+    def iteration(self, number: int, most: int) -> None:
+        """The run has got to this iteration, of so many at the most."""
 
 
 class Tuner(Protocol):
@@ -102,6 +112,7 @@ def solve(
     callbacks: Sequence[Callback] = (),
     fixed: int = 0,
     zero: Array | None = None,
+    watch: Watch | None = None,
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
@@ -118,7 +129,8 @@ def solve(
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
             stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
-            solution = _iterate(run, limited, stop, tuner, callbacks)
+            counted = limited if watch is None else _counted(limited, watch, max_iter)
+            solution = _iterate(run, counted, stop, tuner, callbacks)
     if chosen.extrapolates and run.kernel.rule.scales_freely:
         solution = solution._replace(factors=balanced(solution.factors, fixed))
     return solution
@@ -145,6 +157,14 @@ def _limited(iterations: Iterator[Any]) -> Iterator[Any]:
         if item is None:
             return
         yield item
+
+
+def _counted(iterations: Iterator[Any], watch: Watch, max_iter: int) -> Iterator[Any]:
+    """The same iterations, each shown to somebody who waits."""
+    with closing(iterations):  # type: ignore[type-var]
+        for number, item in enumerate(iterations, 1):
+            watch.iteration(number, max_iter)
+            yield item
 
 
 def _iterate(

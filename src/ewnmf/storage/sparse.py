@@ -102,6 +102,9 @@ class Stored(Sparse):
     made: dict[int, Block] = field(default_factory=dict, repr=False, compare=False)
     """Blocks by where they begin: every sweep asks for the same ones."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "made": {}}  # a copy elsewhere makes its own
+
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
         if whole or self.width is not None:

@@ -41,13 +41,13 @@ def _sweep(G, h, g, most):
 
 @njit(**ROW)
 def _factorize(G, free, n, U):
-    """``U'U = G`` for the first `n` coordinates of `free`; whether they are independent."""
+    """``U'U = G`` of the first `n` of `free`, as far as none depends on those before it: how many that are."""
     for i in range(n):
         for j in range(i, n):
             U[i, j] = G[free[i], free[j]]
     for k in range(n):
         if not U[k, k] > DEPENDENT * G[free[k], free[k]]:
-            return False
+            return k
         root = np.sqrt(U[k, k])
         for j in range(k, n):
             U[k, j] /= root
@@ -55,7 +55,18 @@ def _factorize(G, free, n, U):
             share = U[k, i]
             for j in range(i, n):
                 U[i, j] -= share * U[k, j]
-    return True
+    return n
+
+
+@njit(**ROW)
+def _exchange(U, held, d):
+    """A step that gives the coordinate after the first `held`, which depends on them, to these."""
+    for k in range(held - 1, -1, -1):
+        total = U[k, held]
+        for j in range(k + 1, held):
+            total -= U[k, j] * d[j]
+        d[k] = total / U[k, k]
+    d[held] = -1.0
 
 
 @njit(**ROW)
@@ -97,14 +108,19 @@ def _find_face(h, most, free):
 @njit(**ROW)
 def _fit_face(G, b, h, g, most, free, d, U):
     """Go to the best point of the face that `h` lies in, or as far as its border, and on along that."""
-    for _ in range(h.size):
+    for _ in range(2 * h.size):
         n = _find_face(h, most, free)
-        if n == 0 or not _factorize(G, free, n, U):
+        if n == 0:
             return
-        for i in range(n):
-            d[i] = g[free[i]]
-        _solve_face(U, n, d)
-        share, first = 1.0, -1
+        held, share, first = _factorize(G, free, n, U), np.inf, -1
+        if held < n:
+            n = held + 1
+            _exchange(U, held, d)
+        else:
+            for i in range(n):
+                d[i] = g[free[i]]
+            _solve_face(U, n, d)
+            share = 1.0
         for i in range(n):
             end = 0.0 if d[i] < 0 else most
             if d[i] != 0 and (end - h[free[i]]) / d[i] < share:

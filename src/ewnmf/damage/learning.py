@@ -1,0 +1,233 @@
+"""Learning what is expected of entries from data that is damaged itself.
+
+What repeats without a reason is left out first, then of every attribute what is farthest from its expectation, and in
+the end what is beyond its limit. In between the expectation learns anew from the rest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.choosing.holdout import sampled_rows
+from ewnmf.damage.calibration import FEWEST, HIDING, Calibration, calibrate, column_quantiles, worst
+from ewnmf.damage.expectation import Expectation
+from ewnmf.damage.repeats import (
+    Repeats,
+    common_values,
+    often,
+    repeats,
+    standing_out,
+    stuck_values,
+    unexplained,
+    usual_values,
+)
+from ewnmf.fitting.points import Points
+from ewnmf.storage.matrix import dense
+
+__all__ = ["Sample", "learn", "sample_of"]
+
+_POINTS, _ENTRIES = 2000, 1 << 19
+"""Points, and entries, that a calibration looks at, at the most."""
+_LEAST = 64
+"""Points that it looks at however many attributes they have."""
+_KEY = b"ewnmf: points to calibrate by"
+_KEPT = 0.7
+"""Of every attribute this share is learned from at first."""
+_TRIMMED, _ROUNDS, _STEPS, _TURNS = 6, 5, 3, 4
+_DECIDED = 2
+"""The round that decides which values repeat without a reason."""
+_LEVEL = 1.5
+"""A group of equal values is damaged where it is farther off than so many times a usual point."""
+_MANY, _MOST = 0.2, 0.5
+"""Shares of an attribute's values that are one and the same."""
+_ALL = 0.98
+"""A standard deviation is by values up to this quantile: single ones are no measure."""
+_NORMAL = 1.4826
+_FARTHEST = 50.0
+"""Values count up to so many robust standard deviations from their median."""
+
+
+class Sample(NamedTuple):
+    """Points (n x m) of a fit, where they were seen, their codes (n x K) and the components (K x m)."""
+
+    X: Array
+    seen: Array
+    codes: Array
+    components: Array
+    rows: Array
+    """Which of the points that count these are."""
+    offset: Array | float = 0.0
+    """What is added to ``codes @ components``."""
+
+
+def sample_of(points: Points, codes: Array, components: Array) -> Sample:
+    """At most 2000 points, drawn from each alone.
+
+    `codes` (n x K) are those of the fit, and `components` (K x m) in the unit of the data.
+    """
+    n, m = points.X.shape
+    most = max(_LEAST * m, min(_POINTS * m, _ENTRIES))
+    rows = np.arange(n) if n * m <= most else sampled_rows(points, most, _KEY)
+    x = dense(points.X[rows]).astype(np.float64) / points.unit
+    seen = np.ones(x.shape, dtype=bool) if points.P is None else points.P[rows] > 0
+    return Sample(x, seen, np.array(codes[rows], dtype=np.float64), components.astype(np.float64), rows)
+
+
+def learn(sample: Sample) -> Calibration:
+    """The calibration by points of a fit, which may be damaged."""
+    X, seen = sample.X, sample.seen
+    n, K = sample.codes.shape
+    center, unit = _units(X, seen)
+    x = np.where(seen, (X - center) / unit, 0)
+    np.clip(x, -_FARTHEST, _FARTHEST, out=x)
+    along, across = repeats(X.T, seen.T), repeats(X, seen)
+    usual = usual_values(X, along)
+    in_points = often(across.counts, X.shape[1])
+    common = common_values(X, across, in_points)
+    in_points &= (usual != X) & ~np.isin(X, common)
+    in_columns = standing_out(along) & ~np.isin(X.T, common)
+    asked = in_points | in_columns.T
+    floor = _floor(X, center, seen & ~asked, along)
+    sure, hidden = asked, asked | ~seen
+    now = _first(sample, center, unit, x, hidden)
+    filled = np.where(hidden, 0, x - now.mean)
+    widened = np.sqrt((n + K) / max(n - K, n / 4))
+    stuck = (np.arange(0), np.empty(0))
+    rounds = _TRIMMED + _ROUNDS if n >= FEWEST else 0
+    for turn in range(rounds + 1):
+        if rounds:
+            now, filled = now.refined(x, hidden, filled, _STEPS)
+        filled = now.filled(x, hidden, filled, _TURNS)
+        residuals, expected = now.residuals(x, hidden, filled)
+        known = seen & ~sure
+        limits = _widened(calibrate(widened * residuals, known), floor, unit)
+        scores = limits.scores(widened * residuals)
+        if turn == min(_DECIDED, rounds):
+            stuck = stuck_values(X, along, in_columns, expected, seen)
+            level = _level(scores, seen & ~asked)
+            sure = seen & (unexplained(across.groups, in_points, scores, level) | _are_stuck(X, *stuck))
+            floor = _floor(X, center, seen & ~sure, along)
+        if turn == rounds:
+            break
+        now = _with_noise(now, x, expected, known)
+        if turn < _TRIMMED:
+            size = np.where(known, np.abs(residuals), np.nan)
+            far = known & (size > column_quantiles(size, _KEPT))
+        else:
+            far = known & (scores > limits.threshold(HIDING))
+        hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
+    return _concluded(
+        X, sample, now, limits, center, unit, (usual, common), stuck, _level(scores, known & ~asked), seen & ~sure
+    )
+
+
+def _units(X: Array, seen: Array) -> tuple[Array, Array]:
+    """Median and robust standard deviation of every attribute (m); the mean deviation where most are one value."""
+    there = np.where(seen, X, np.nan)
+    empty = ~seen.any(axis=0)
+    center = np.where(empty, 0, column_quantiles(there, 0.5))
+    away = np.abs(there - center)
+    largest = np.nanmax(np.where(seen, away, 0), axis=0, initial=0)
+    largest = np.where(largest > 0, largest, 1)
+    away = away / largest
+    median = np.where(empty, 0, _NORMAL * column_quantiles(away, 0.5))
+    mean = np.where(seen, away, 0).sum(axis=0) / np.maximum(seen.sum(axis=0), 1)
+    unit = np.where(median > 0, median, mean) * largest
+    tiny = np.finfo(np.float64).tiny
+    return center, np.where(unit > tiny, unit, 1.0)
+
+
+def _floor(X: Array, center: Array, known: Array, along: Repeats) -> Array:
+    """What the spread of an attribute is at the least, in the unit of the data (m); NaN where it has but one value.
+
+    Where many points have the same value, the residuals of the others are no measure: it is half the standard deviation
+    then, and all of it where most have.
+    """
+    count = np.maximum(known.sum(axis=0), 1)
+    share = np.where(known.T, along.counts, 0).max(axis=1, initial=0) / count
+    away = np.where(known, np.abs(X - center), 0)
+    largest = away.max(axis=0, initial=0)
+    outer = column_quantiles(np.where(known, away, np.nan), _ALL)
+    largest = np.where(outer > 0, outer, largest)
+    relative = np.minimum(away / np.where(largest > 0, largest, 1), 1)
+    deviation = np.sqrt((relative**2).sum(axis=0) / count) * largest
+    floor = np.where(share > _MANY, 0.5 * deviation, 0)
+    return np.where((largest > 0) | (share == 0), np.where(share > _MOST, deviation, floor), np.nan)
+
+
+def _widened(limits: Calibration, floor: Array, unit: Array) -> Calibration:
+    """The same with a spread of at least `floor`; the median of the others where that is NaN."""
+    spread = np.maximum(limits.spread * unit, floor)
+    known = np.isfinite(spread)
+    usual = float(np.median(spread[known])) if known.any() else 1.0
+    return replace(limits, spread=np.where(np.isnan(spread), usual, spread) / unit)
+
+
+def _first(sample: Sample, center: Array, unit: Array, x: Array, hidden: Array) -> Expectation:
+    """What codes and components say, in standard units."""
+    start = Expectation.of(sample.codes, sample.components / unit, np.ones(x.shape[1]))
+    start = start._replace(mean=start.mean + (sample.offset - center) / unit)
+    expected = (sample.codes @ sample.components + (sample.offset - center)) / unit
+    return _with_noise(start, x, expected, ~hidden)
+
+
+def _with_noise(now: Expectation, x: Array, expected: Array, known: Array) -> Expectation:
+    """The same with noise by residuals from what is expected."""
+    there = np.where(known, x, np.nan)
+    count = np.maximum(known.sum(axis=0), 1)
+    mean = np.where(known, x, 0).sum(axis=0) / count
+    variance = np.where(known, (x - mean) ** 2, 0).sum(axis=0) / count
+    spread = np.nan_to_num(_NORMAL * column_quantiles(np.abs(there - expected), 0.5), nan=1.0)
+    return now.quieter(spread, np.where(variance > 0, variance, 1.0))
+
+
+def _level(scores: Array, counted: Array) -> float:
+    """The mean squared score of a point, for the median one but at least that of normal scores, and half as much."""
+    size = np.where(counted, np.minimum(scores, 10) ** 2, 0).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
+    return _LEVEL * max(1.0, float(np.median(size))) if len(size) else np.inf
+
+
+def _are_stuck(X: Array, attributes: Array, values: Array) -> Array:
+    found = np.zeros(X.shape, dtype=bool)
+    for j, value in zip(attributes, values, strict=True):
+        found[:, j] |= X[:, j] == value
+    return found
+
+
+def _concluded(
+    X: Array,
+    sample: Sample,
+    now: Expectation,
+    limits: Calibration,
+    center: Array,
+    unit: Array,
+    own: tuple[Array, Array],
+    stuck: tuple[Array, Array],
+    level: float,
+    trusted: Array,
+) -> Calibration:
+    """The calibration in the unit of the data."""
+    trusted = np.where(trusted.any(axis=0), trusted, sample.seen)
+    none = ~trusted.any(axis=0)
+    low = np.where(none, 0, np.where(trusted, X, np.inf).min(axis=0, initial=np.inf))
+    high = np.where(none, 0, np.where(trusted, X, -np.inf).max(axis=0, initial=-np.inf))
+    return replace(
+        limits,
+        spread=limits.spread * unit,
+        center=center,
+        unit=unit,
+        mean=now.mean,
+        loadings=now.loadings,
+        noise=now.noise,
+        low=low,
+        high=high,
+        usual=own[0],
+        common=own[1].astype(np.float64),
+        stuck=np.asarray(stuck[0], dtype=np.int64),
+        stuck_values=np.asarray(stuck[1], dtype=np.float64),
+        level=float(level),
+    )

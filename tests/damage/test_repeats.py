@@ -1,0 +1,75 @@
+"""Values that repeat: found within points and attributes, and told from those that belong there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ewnmf.damage.repeats import (
+    common_values,
+    often,
+    repeats,
+    standing_out,
+    stuck_values,
+    unexplained,
+    usual_values,
+)
+
+
+def continuous(n: int = 200, m: int = 100) -> np.ndarray:
+    return np.random.default_rng(0).normal(size=(n, m))
+
+
+def test_equal_values_of_a_row_are_a_group():
+    X = np.array([[1.0, 2, 1, 1, np.nan], [1, 3, 3, 4, 5]])
+    found = repeats(X, ~np.isnan(X))
+    np.testing.assert_array_equal(found.counts, [[3, 1, 3, 3, 0], [1, 2, 2, 1, 1]])
+    assert found.groups[0, 0] == found.groups[0, 2] != found.groups[1, 0]
+
+
+def test_the_order_of_attributes_does_not_matter():
+    X = np.round(continuous(20, 30), 1)
+    order = np.random.default_rng(1).permutation(30)
+    seen = np.ones(X.shape, dtype=bool)
+    np.testing.assert_array_equal(repeats(X[:, order], seen).counts, repeats(X, seen).counts[:, order])
+
+
+def test_usual_and_common_values():
+    X = continuous()
+    X[:120, 3] = 7
+    X[:90, 4] = 7
+    X[:150, 50:70] = 0
+    seen = np.ones(X.shape, dtype=bool)
+    usual = usual_values(X, repeats(X.T, seen.T))
+    assert usual[3] == 7
+    assert np.isnan(usual[4])
+    across = repeats(X, seen)
+    np.testing.assert_array_equal(common_values(X, across, often(across.counts, 100)), [0])
+
+
+def test_a_group_is_judged_by_all_its_scores():
+    X = continuous(3)
+    X[1, :20] = 5
+    across = repeats(X, np.ones(X.shape, dtype=bool))
+    asked = often(across.counts, 100)
+    assert not unexplained(across.groups, asked, np.ones(X.shape), 1.0).any()
+    np.testing.assert_array_equal(unexplained(across.groups, asked, np.full(X.shape, 3.0), 1.0), X == 5)
+
+
+def test_a_stuck_sensor_and_one_at_its_limit():
+    """Both repeat a value in a fifth of their points; where it belongs, expectations lie towards it."""
+    X, seen = continuous(), np.ones((200, 100), dtype=bool)
+    expected = 0.9 * X
+    high = np.quantile(X[:, 1], 0.8)
+    X[:, 1] = np.minimum(X[:, 1], high)
+    X[60:100, 2] = X[60, 2]
+    within = repeats(X.T, seen.T)
+    asked = standing_out(within)
+    np.testing.assert_array_equal(np.flatnonzero(asked.any(axis=1)), [1, 2])
+    attributes, values = stuck_values(X, within, asked, expected, seen)
+    np.testing.assert_array_equal(attributes, [2])
+    np.testing.assert_array_equal(values, X[60, 2])
+
+
+def test_coarse_values_do_not_stand_out():
+    X = np.round(continuous(500, 5), 1)
+    assert not standing_out(repeats(X.T, np.ones(X.T.shape, dtype=bool))).any()
