@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 import ewnmf
 from ewnmf import losses
-from ewnmf.models.nmf import NMF
+from ewnmf.models.base import Facts
+from ewnmf.models.nmf import NMF, Multiplicative
+from ewnmf.solvers.accelerated import beyond
 from ewnmf.solvers.orders import Run
 
 
@@ -62,6 +64,33 @@ def test_tunes_gamma_and_stops_on_tol() -> None:
     assert answer.gamma is not None
     assert (np.diff(answer.history) <= 0).all()
     assert answer.n_iter > 150
+
+
+def test_the_basis_goes_beyond_by_its_share_of_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    W, H, A, s = rng.random((6, 3)), rng.random((3, 9)), rng.random((6, 9)) ** 8, rng.random(9)
+    A[2], Y = 0, W @ H
+    met = ((A * s * Y) @ H.T) / ((s * Y) @ H.T)
+    mean = np.sum((A * s * Y) @ H.T) / np.sum((s * Y) @ H.T)
+    rule = Multiplicative(losses.Euclidean(), Facts(6, 9, 1e-300, 1e-300))
+    shares = rule.weight_shares((W,), ((A * s) @ H.T, (A * s * Y) @ H.T), (H * s) @ H.T)
+    np.testing.assert_allclose(shares, np.minimum(met / mean, 1), rtol=1e-12)
+    np.testing.assert_array_equal(shares[2], 0)
+
+
+@pytest.mark.parametrize("b", [0.0, 0.3, 0.9, 1.0])
+def test_going_beyond_is_nearly_a_power(b: float) -> None:
+    now, before = np.array([1.0, 1.1, 0.9, 3.0, 0.0, 1e-40]), np.array([1.0, 1.0, 1.0, 2.5, 1.0, 1e-40])
+    np.testing.assert_allclose(beyond(now, before, b, 1e-30), now * (now / before) ** b, rtol=2e-3)
+
+
+def test_components_end_with_equal_sums() -> None:
+    fixed = np.random.default_rng(0).random((1, 25))
+    asked: dict[str, Any] = {"gamma": 0.1, "rng": 0, "max_iter": 30, "fixed_components": fixed}
+    answer = ewnmf.factorize(_damaged(0), 4, solver="accelerated", **asked)
+    sums = answer.components.sum(axis=1)
+    np.testing.assert_allclose(sums[1:], sums[1], rtol=1e-12)
+    np.testing.assert_array_equal(answer.components[:1], fixed)
 
 
 def test_final_state_is_what_the_objective_says() -> None:

@@ -227,8 +227,7 @@ def _solver(asked: str, problem: Problem, points: Points) -> str:
         return asked
     if problem.is_known and problem.model.takes_coordinates(problem.loss, problem.weighting, points.P is not None):
         return "accelerated-cd"
-    quadratic = problem.is_known and problem.loss.quadratic and isinstance(problem.model, NMF)
-    return "accelerated" if quadratic and problem.weighting.shared else "mu"
+    return "mu"
 
 
 def _balanced(problem: Problem, start: Factors, scale: float, order: str, fixed: int) -> Factors:
