@@ -67,7 +67,7 @@ def run(name: str, seed: int, gamma: str) -> Run:
     X, classes, K, loss = load(name, seed)
     how: dict[str, Any] = {"weighting": "none"} if gamma == PLAIN else {"gamma": gamma}
     with single_threaded_blas(openmp=True):
-        fit = factorize(X, K, loss=loss, max_iter=300, n_jobs=1, rng=seed, **how)
+        fit = factorize(X, K, loss=loss, max_iter=300, order="codes-first", n_jobs=1, rng=seed, **how)
         found = clustering(fit, classes, K, seed)
     path = fit.gamma_path
     chosen = np.inf if path is None else float(path.relative[path.chosen])

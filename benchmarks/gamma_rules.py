@@ -172,11 +172,11 @@ def rules(fits: Fits, scale: float, hide: bool) -> dict[str, _Judge]:
 
     judges: dict[str, _Judge] = {
         "smooth groups (`groups`)": built,
-        "smooth groups, unguarded": replace(built, within=None),
+        "smooth groups, unguarded": replace(built, within=()),
         "smooth groups, few partitions": Rise(fits, partial(by_groups, smoothness, most=3), 1.03),
-        "smooth groups, one scale": replace(built, graphs=built.graphs[:1], within=None),
-        "smooth groups, plain distance": replace(built, graphs=smooth, within=None),
-        "smooth groups, plain distance, one scale": replace(built, graphs=smooth[:1], within=None),
+        "smooth groups, one scale": replace(built, graphs=built.graphs[:1], within=()),
+        "smooth groups, plain distance": replace(built, graphs=smooth, within=()),
+        "smooth groups, plain distance, one scale": replace(built, graphs=smooth[:1], within=()),
         "neighbour pairs": Rise(fits, partial(by_groups, partial(pairs_together, plain[0])), 1.10),
         "spectral labels": Rise(fits, partial(by_groups, agreement), 1.03),
         "kept neighbours": Rise(fits, partial(neighbours_kept, near, rows), 1.05),

@@ -130,7 +130,8 @@ def test_targets_are_ratios_of_mean_errors_and_worst_cases() -> None:
     assert found["largest error / doing nothing", "all damaged settings"].measured == pytest.approx(1.25)
     assert found["largest change / spread", "undamaged"].verdict == "pass"
     assert found["mean AUC", "tep, column faults"].verdict == "not measured"
-    assert "2 damaged settings, 1 clean ones" in report(rows)
+    assert "3 damaged settings, 1 clean ones; 1 seed(s)" in report(rows)
+    assert "was run on 2 and 1 of them" in report(rows)
     assert "There is no setting yet" in report([])
 
 

@@ -32,7 +32,7 @@ __all__ = ["GammaPath", "choose_gamma"]
 RISE = 1.02
 """Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
 LEAST_RISE = 0.01
-KEPT = 0.95
+KEPT = 0.93
 """The share of plain NMF's score by what is within the points that a fit must have, whatever its own score is."""
 HALVINGS = (0, 2)
 """Neighbourhoods are asked at plain NMF's mean loss, halved so many times."""
@@ -310,7 +310,7 @@ class _Neighbours:
     trials: _Trials
     rows: Array
     graphs: tuple[Neighbourhoods, ...]
-    within: Neighbourhoods | None = None
+    within: tuple[Neighbourhoods, ...] = ()
     rule: ClassVar[str] = "neighbourhoods"
 
     @classmethod
@@ -324,8 +324,8 @@ class _Neighbours:
         some = points.take(rows)
         with single_threaded_blas(openmp=True):
             graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.job.settings.n_jobs)
-            apart = unlike_within(some, count)
-            within = None if apart is None else Neighbourhoods.joining(apart, count)
+            apart = [unlike_within(some, leading) for leading in (count // 2, count)]
+            within = tuple(Neighbourhoods.joining(each, count) for each in apart if each is not None)
             return cls(trials, rows, tuple(graphs), within)
 
     def score(self, fit: Solution) -> float:
@@ -340,9 +340,7 @@ class _Neighbours:
             return float(np.mean([graph.smooth_share(labels) for graph in graphs for labels in groups]))
 
     def keeps(self, fit: Solution, plain: Solution) -> bool:
-        if self.within is None:
-            return True
-        return self._smooth(fit, (self.within,)) >= KEPT * self._smooth(plain, (self.within,))
+        return not self.within or self._smooth(fit, self.within) >= KEPT * self._smooth(plain, self.within)
 
     def clear(self, score: float, plain: float) -> bool:
         return score > max(RISE * plain, plain + LEAST_RISE)
