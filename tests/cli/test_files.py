@@ -312,7 +312,7 @@ def test_progress_is_for_terminals(valid, run, tmp_path, monkeypatch):
         f"ewnmf: reading {valid['npy']}",
         "ewnmf: 12 points x 6 attributes, 2 components",
     ]
-    assert "EWNMF: iteration 1, objective" in said.err
+    assert "EWNMF: choosing gamma, 1 of 2 (plain NMF)" in said.err
     assert ewnmf.load(tmp_path / "out" / "model.ewnmf").verbose == 0
 
 

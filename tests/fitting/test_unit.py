@@ -381,7 +381,7 @@ def test_a_start_far_above_the_data_is_refused(dtype: Any, near: float, far: flo
     """Its products would overflow, and the codes that belong to it end at the floor: nothing, or little, was fitted."""
     rng = np.random.default_rng(0)
     X, W, H = rng.random((6, 5)), rng.random((6, 2)) + 0.1, rng.random((2, 5)) + 0.1
-    model = ewnmf.NMF(2, init="custom", tol=0, max_iter=10)
+    model = ewnmf.NMF(2, init="custom", solver="mu", tol=0, max_iter=10)
     usual, small = (model.fit((X * c).astype(dtype), W=W, H=H).reconstruction_err_ / c for c in (1.0, near))
     assert small == pytest.approx(usual, rel=1e-4)
     with pytest.raises(ValueError, match=r"components has start values up to .*, more than .* times those of X"):

@@ -13,7 +13,7 @@ from ewnmf.io import Layout, read_table, source
 from ewnmf.io.images import SUFFIXES
 from tests.fuzz_files import IMAGES, write_valid
 
-DOCUMENTED = Path(__file__).parents[2] / "docs" / "command.md"
+DOCUMENTED = Path(__file__).parents[2] / "docs" / "guide" / "command.md"
 
 
 @pytest.fixture(scope="module")

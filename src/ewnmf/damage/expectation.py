@@ -85,15 +85,15 @@ class Expectation(NamedTuple):
         return np.where(hidden, residuals, residuals / np.maximum(1 - own, _OWN)), expected
 
     def _information(self, hidden: Array, weighted: Array) -> Array:
-        """What hidden entries would have told of the factors (n x K x K)."""
+        """What hidden entries would have said of the factors (n x K x K)."""
         K, m = weighted.shape
-        told = np.zeros((len(hidden), K * K))
+        known = np.zeros((len(hidden), K * K))
         width = max(1, _PRODUCTS // (K * K))
         for at in range(0, m, width):
             part = slice(at, at + width)
             products = weighted[:, None, part] * self.loadings[None, :, part]
-            told += hidden[:, part].astype(np.float64) @ products.reshape(K * K, -1).T
-        return told.reshape(-1, K, K)
+            known += hidden[:, part].astype(np.float64) @ products.reshape(K * K, -1).T
+        return known.reshape(-1, K, K)
 
     def refined(self, X: Array, hidden: Array, filled: Array, steps: int) -> tuple[Expectation, Array]:
         """After steps of expectation and maximisation by what is not hidden, and the deviations (n x m) then filled."""

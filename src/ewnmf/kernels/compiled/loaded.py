@@ -1,4 +1,4 @@
-"""Compiled code, loaded when it is first asked for, for Numba takes its time; and who is told of that."""
+"""Compiled code, loaded when it is first asked for, for Numba takes its time; and who hears of that."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _listeners: list[Callable[[], None]] = []
 @contextmanager
 def telling(say: Callable[[str], object] | None) -> Iterator[None]:
     """Say in one line that something is compiled in the body, if it is and if there is somebody to `say` it."""
-    told: list[bool] = []
+    said: list[bool] = []
 
     def listen() -> None:
-        if say is not None and not told:
-            told.append(True)
+        if say is not None and not said:
+            said.append(True)
             say("compiling for this processor, which takes some seconds; it is kept for the next time")
 
     _listeners.append(listen)
