@@ -28,7 +28,7 @@ def _table(folder: Path) -> Path:
     from ewnmf.datasets import make_sensors
 
     X, names = make_sensors(260, 9, kind="periodic", return_names=True, random_state=0)
-    X[50:90, 3], X[20:24, 1] = 0, np.nan
+    X[50:90, 3], X[110:170, 7], X[20:24, 1] = 0, 0, np.nan
     called = [*names[:3], EVIL, "مضخة ٣", "温度", *names[6:]]
     table = pd.DataFrame(X, columns=called, index=[f"hour {i}" for i in range(len(X))])
     return report.write(Repairer(3, random_state=0).fit(table), table, folder / "table.html", title=f"Sensors {EVIL}")

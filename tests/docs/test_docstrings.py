@@ -56,10 +56,6 @@ def excused(name: str) -> set[str]:
     parts = name.split(".")
     if parts[-1] in RESULTS or set(parts) & RESULTS:
         return {"PR01"}
-    if name == "ewnmf.report.render":  # as of write
-        return {"PR01"}
-    if parts[1] == "plots" and len(parts) > 3:  # as of the class
-        return {"PR01", "PR04", "RT01"}
     if parts[1] in ("losses", "weightings", "models") and (len(parts) > 3 or parts[-1] == "resolve"):  # formulas
         return {"PR01", "RT01", "SS02"}
     return set()

@@ -13,6 +13,7 @@ from ewnmf._types import Array
 from ewnmf.fitting.checks import check_count
 from ewnmf.plots.display import BLUE, GREEN, GREY, ORANGE, PURPLE, VERMILION, Display, framed, short
 from ewnmf.plots.judged import model_of
+from ewnmf.plots.parameters import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,27 +26,17 @@ COLOURS = (BLUE, ORANGE, GREEN, VERMILION, PURPLE, "#56B4E9", "#000000", "#88225
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
+@documented(
+    X="Rows are points; of more than 5000, points in equal distances are drawn, and the picture says so.",
+    labels="Cluster or class of each; where not given, codes are clustered by k-means.",
+)
 class ClusterDisplay(Display):
     """Codes (n x K) as a map of two dimensions, coloured by cluster or by known labels.
 
     Codes are brought to norm one, since their size says how much there is of a point and not what; the map shows the
     two directions in which they differ most (principal components).
 
-    Parameters
-    ----------
-    codes : array-like of shape (n, K)
-        Codes of the points.
-    labels : array-like of shape (n,)
-        Cluster or class of each.
-    named : bool, default=True
-        Whether labels are known classes, not the numbers of clusters that were looked for.
-    total : int, optional
-        How many points there are, where these are some.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
     """
 
     def __init__(self, codes: ArrayLike, labels: ArrayLike, *, named: bool = True, total: int | None = None) -> None:
@@ -72,23 +63,7 @@ class ClusterDisplay(Display):
     ) -> Self:
         """Draw the codes of ``X`` (n x m) under a fitted estimator or `Repairer`.
 
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Who is asked.
-        X : array-like, sparse matrix or data frame of shape (n, m)
-            Rows are points; of more than 5000, points in equal distances are drawn, and the picture says so.
-        labels : array-like of shape (n,), optional
-            Known classes; where there are none, codes are clustered by k-means.
-        n_clusters : int, optional
-            How many clusters; as many as components by default.
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ClusterDisplay
-            With what was drawn.
+        $sections
         """
         X = X if hasattr(X, "shape") else np.asarray(X)
         n = int(X.shape[0])
@@ -106,25 +81,14 @@ class ClusterDisplay(Display):
     def from_data(cls, codes: ArrayLike, labels: ArrayLike, *, ax: Axes | None = None) -> Self:
         """Draw codes (n x K) and their labels (n).
 
-        Returns
-        -------
-        ClusterDisplay
-            With what was drawn.
+        $sections
         """
         return cls(codes, labels).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ClusterDisplay
-            Itself.
+        $sections
         """
         (where,) = self._panels(ax, size=(6.4, 4.6))
         places, shares = map_of(self.codes)

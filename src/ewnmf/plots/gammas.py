@@ -8,6 +8,7 @@ import numpy as np
 
 from ewnmf.plots.display import BLUE, VERMILION, Display, finished
 from ewnmf.plots.judged import model_of
+from ewnmf.plots.parameters import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,18 +22,14 @@ _SCORES = {
 }
 
 
+@documented(
+    X="Not looked at; all displays take it.",
+    path='What was tried; `ewnmf.gamma_path` returns it, and an estimator with ``gamma="auto"`` has it.',
+)
 class GammaPathDisplay(Display):
     """The scores of a path of gammas, with plain NMF as a flat line and the chosen gamma marked.
 
-    Parameters
-    ----------
-    path : GammaPath
-        What was tried; `ewnmf.gamma_path` and ``gamma_path_`` of an estimator with ``gamma="auto"`` are such.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
     """
 
     def __init__(self, path: Any) -> None:
@@ -44,12 +41,9 @@ class GammaPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, ax: Axes | None = None) -> Self:
-        """Draw the path of an estimator that was fitted with ``gamma="auto"``; `X` is not looked at.
+        """Draw the path of an estimator that was fitted with ``gamma="auto"``.
 
-        Returns
-        -------
-        GammaPathDisplay
-            With what was drawn.
+        $sections
         """
         return cls(getattr(model_of(estimator), "gamma_path_", None)).plot(ax=ax)
 
@@ -57,25 +51,14 @@ class GammaPathDisplay(Display):
     def from_data(cls, path: Any, *, ax: Axes | None = None) -> Self:
         """Draw what `ewnmf.gamma_path` returns.
 
-        Returns
-        -------
-        GammaPathDisplay
-            With what was drawn.
+        $sections
         """
         return cls(path).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot; gammas are in units of plain NMF's mean loss.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        GammaPathDisplay
-            Itself.
+        $sections
         """
         path = self.path
         (where,) = self._panels(ax, size=(6.4, 4.0))

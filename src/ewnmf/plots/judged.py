@@ -43,6 +43,8 @@ class Judged:
         How many points there are, of which these are some; as many as these where they were asked for.
     kind : Kind
         What the attributes are.
+    one_by_one : bool
+        Whether these points were asked for, and not as some of all.
     """
 
     values: Array
@@ -54,6 +56,7 @@ class Judged:
     labels: Array
     total: int
     kind: Kind
+    one_by_one: bool = False
 
     @property
     def sampled(self) -> str:
@@ -125,7 +128,8 @@ def judge(
     total = n if points is None else len(rows)
     if not isinstance(kind, Kind):
         kind = kind_of(values, names_of(estimator, X, feature_names), kind, image_shape, sparse=issparse(X))
-    return Judged(values, expected, trust, suspects, clean, rows, point_labels(X, point_names, n)[rows], total, kind)
+    labels = point_labels(X, point_names, n)[rows]
+    return Judged(values, expected, trust, suspects, clean, rows, labels, total, kind, points is not None)
 
 
 def _shape_of(X: Any) -> tuple[int, int]:
@@ -160,7 +164,13 @@ def point_labels(X: Any, point_names: Any, n: int) -> Array:
 
 
 def as_judged(
-    values: Array, kind: Kind, point_names: Any = None, *, trust: ArrayLike, repaired: ArrayLike | None = None
+    values: Array,
+    kind: Kind,
+    point_names: Any = None,
+    *,
+    trust: ArrayLike,
+    repaired: ArrayLike | None = None,
+    one_by_one: bool = False,
 ) -> Judged:
     """Points with a trust that is known already; what has less than one half of it is suspect."""
     if values.ndim != 2 or values.size == 0:
@@ -174,6 +184,5 @@ def as_judged(
     with np.errstate(invalid="ignore"):
         suspects = tables["trust"] < HALF
     mended = tables["repaired"]
-    return Judged(
-        values, mended, tables["trust"], suspects, mended, np.arange(n), point_labels(None, point_names, n), n, kind
-    )
+    labels = point_labels(None, point_names, n)
+    return Judged(values, mended, tables["trust"], suspects, mended, np.arange(n), labels, n, kind, one_by_one)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from ewnmf.plots.display import LINES, Display, finished
 from ewnmf.plots.judged import model_of
+from ewnmf.plots.parameters import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -16,22 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["ObjectiveDisplay"]
 
 
+@documented(X="Not looked at; all displays take it.")
 class ObjectiveDisplay(Display):
     """The objective ``J*`` over the iterations at the final gamma.
 
-    Parameters
-    ----------
-    history : array-like of shape (n_values,)
-        The objective after every iteration.
-    last : int, optional
-        The number of the last iteration; iterations that tuned gamma are counted but have no value.
-    name : str, optional
-        Name in the legend.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
 
     Examples
     --------
@@ -50,12 +40,9 @@ class ObjectiveDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, name: str | None = None, ax: Axes | None = None) -> Self:
-        """Draw the history of a fitted estimator or a `Factorization`; `X` is not looked at.
+        """Draw the history of a fitted estimator or a `Factorization`.
 
-        Returns
-        -------
-        ObjectiveDisplay
-            With what was drawn.
+        $sections
         """
         model = model_of(estimator)
         history = getattr(model, "loss_curve_", getattr(model, "history", None))
@@ -68,25 +55,14 @@ class ObjectiveDisplay(Display):
     def from_data(cls, history: ArrayLike, *, name: str | None = None, ax: Axes | None = None) -> Self:
         """Draw values of the objective.
 
-        Returns
-        -------
-        ObjectiveDisplay
-            With what was drawn.
+        $sections
         """
         return cls(history, name=name).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ObjectiveDisplay
-            Itself.
+        $sections
         """
         (where,) = self._panels(ax, size=(6, 3.6))
         colour = LINES[(len(where.lines) + 1) % len(LINES)][0]

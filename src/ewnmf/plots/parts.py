@@ -15,6 +15,7 @@ from ewnmf.fitting.checks import check_count
 from ewnmf.plots.display import BLUE, Display, bar_panel, framed, mosaic, short
 from ewnmf.plots.judged import model_of, names_of
 from ewnmf.plots.kinds import Kind, kind_of
+from ewnmf.plots.parameters import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,31 +27,14 @@ MOST_COLUMNS = 40
 MOST_SHOWN = 100
 
 
+@documented(X="Data by which names and kind of the attributes are known.")
 class ComponentsDisplay(Display):
     """Components (K x m), each divided by its largest absolute value: only the pattern is shown, as the scale is free.
 
     Images are drawn as images, series as lines, tables as a heat map (above 40 attributes as bars of the largest), and
     words as lists of those that a topic has most of.
 
-    Parameters
-    ----------
-    components : array-like of shape (K, m)
-        One component a row.
-    kind : Kind or {"auto", "images", "series", "table", "words"}
-        What the attributes are; guessed by default, and a guess of images or series is stated below the picture.
-    feature_names : sequence of str, optional
-        Names of the attributes.
-    image_shape : (int, int), optional
-        Height and width of an image.
-    top : int, default=10
-        Attributes shown of each component, where not all are.
-    n_columns : int, optional
-        Panels or images in a line, at the most.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
 
     Examples
     --------
@@ -92,21 +76,7 @@ class ComponentsDisplay(Display):
     ) -> Self:
         """Draw the components of a fitted estimator or a `Factorization`.
 
-        Parameters
-        ----------
-        estimator : fitted estimator
-            What has ``components_``.
-        X : array-like, sparse matrix or data frame of shape (n, m), optional
-            Data by which names and kind of the attributes are known.
-        kind, feature_names, image_shape, top, n_columns
-            As of the class.
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ComponentsDisplay
-            With what was drawn.
+        $sections
         """
         model = model_of(estimator)
         components = getattr(model, "components_", getattr(model, "components", None))
@@ -129,12 +99,9 @@ class ComponentsDisplay(Display):
         n_columns: int | None = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw the rows of a table; parameters as of the class, and `ax` is where to draw.
+        """Draw the rows of a table (K x m).
 
-        Returns
-        -------
-        ComponentsDisplay
-            With what was drawn.
+        $sections
         """
         how: dict[str, Any] = {"kind": kind, "feature_names": feature_names, "image_shape": image_shape}
         return cls(components, top=top, n_columns=n_columns, **how).plot(ax=ax)
@@ -154,15 +121,7 @@ class ComponentsDisplay(Display):
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        ComponentsDisplay
-            Itself.
+        $sections
         """
         if self.kind.name == "images":
             self._images(ax)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ewnmf.plots.display import LINES, Display, finished
 from ewnmf.plots.judged import model_of
+from ewnmf.plots.parameters import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -13,22 +14,13 @@ if TYPE_CHECKING:
 __all__ = ["RankPathDisplay"]
 
 
+@documented(X="Not looked at; all displays take it.", path=("RankPath", "What `ewnmf.select_rank` returns."))
 class RankPathDisplay(Display):
     """The mean held-out loss of every number of components, with the chosen one marked.
 
     Bars are one standard error of the difference to the best candidate, which has none.
 
-    Parameters
-    ----------
-    path : RankPath
-        What `ewnmf.select_rank` returns.
-    name : str, optional
-        Name in the legend.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
     """
 
     def __init__(self, path: Any, *, name: str | None = None) -> None:
@@ -42,12 +34,9 @@ class RankPathDisplay(Display):
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, *, name: str | None = None, ax: Axes | None = None) -> Self:
-        """Draw the path of an estimator that was fitted with ``n_components="cv"``; `X` is not looked at.
+        """Draw the path of an estimator that was fitted with ``n_components="cv"``.
 
-        Returns
-        -------
-        RankPathDisplay
-            With what was drawn.
+        $sections
         """
         return cls(getattr(model_of(estimator), "rank_path_", estimator), name=name).plot(ax=ax)
 
@@ -55,25 +44,14 @@ class RankPathDisplay(Display):
     def from_data(cls, path: Any, *, name: str | None = None, ax: Axes | None = None) -> Self:
         """Draw what `ewnmf.select_rank` returns.
 
-        Returns
-        -------
-        RankPathDisplay
-            With what was drawn.
+        $sections
         """
         return cls(path, name=name).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RankPathDisplay
-            Itself.
+        $sections
         """
         found = self.path
         (where,) = self._panels(ax, size=(6, 3.6))

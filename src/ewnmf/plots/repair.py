@@ -10,11 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
-from ewnmf.fitting.checks import check_count
-from ewnmf.plots.display import BLUE, GREY, VERMILION, Display, framed, mosaic, shade, short
-from ewnmf.plots.judged import MOST_ENTRIES, Judged, as_judged, judge
-from ewnmf.plots.kinds import kind_of
-from ewnmf.plots.trust import limits, series_axis
+from ewnmf.plots.display import BLUE, GREY, VERMILION, framed, mosaic, shade, short
+from ewnmf.plots.parameters import documented
+from ewnmf.plots.points import PointsDisplay, limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,82 +20,16 @@ if TYPE_CHECKING:
 __all__ = ["RepairDisplay"]
 
 
-class RepairDisplay(Display):
+@documented()
+class RepairDisplay(PointsDisplay):
     """Points before and after: what is distrusted is replaced by what is expected there, all else stays.
 
     Images are drawn as four lines of pictures (data, expected, trust, repaired) and series as lines, both of the points
     with most to repair. Of a table the most repaired attributes are drawn over its points; where `points` were asked
     for, their most suspicious attributes as named pairs of value and expectation. Words are drawn in this way, too.
 
-    Parameters
-    ----------
-    judged : Judged
-        What a model says of points; `from_estimator` and `from_data` make it.
-    n_points : int, default=6
-        Points (or attributes of a table) shown.
-    top : int, default=12
-        Attributes shown of a point, where it is drawn by named pairs.
-    one_by_one : bool, default=False
-        Whether points of a table are drawn, not its attributes.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
     """
-
-    def __init__(self, judged: Judged, *, n_points: int = 6, top: int = 12, one_by_one: bool = False) -> None:
-        self.judged = judged
-        self.n_points = check_count("n_points", n_points)
-        self.top = check_count("top", top)
-        self.one_by_one = one_by_one
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        *,
-        points: Any = None,
-        n_points: int = 6,
-        top: int = 12,
-        false_alarms: float = 0.01,
-        kind: str = "auto",
-        image_shape: Sequence[int] | None = None,
-        feature_names: Any = None,
-        point_names: Any = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw what a fitted estimator or `Repairer` makes of ``X`` (n x m).
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Who is asked.
-        X : array-like, sparse matrix or data frame of shape (n, m)
-            Rows are points. Above 4 million entries, points in equal distances are looked at, and the picture says so.
-        points : sequence of int, optional
-            Numbers of the points to show; by default those with most to repair.
-        n_points, top
-            As of the class.
-        false_alarms : float, default=0.01
-            The share of undamaged entries that may be suspected.
-        kind, image_shape, feature_names
-            What the attributes are, as in `ComponentsDisplay`.
-        point_names : sequence of str, optional
-            Names of the points; by default the index of a pandas table, or their numbers.
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RepairDisplay
-            With what was drawn.
-        """
-        how = {"kind": kind, "image_shape": image_shape, "feature_names": feature_names, "point_names": point_names}
-        found = judge(estimator, X, false_alarms=false_alarms, points=points, most=MOST_ENTRIES, **how)
-        count = n_points if points is None else len(found.rows)
-        return cls(found, n_points=count, top=top, one_by_one=points is not None).plot(ax=ax)
 
     @classmethod
     def from_data(
@@ -117,35 +49,23 @@ class RepairDisplay(Display):
     ) -> Self:
         """Draw points, what they were repaired to and their trust (n x m each).
 
-        Returns
-        -------
-        RepairDisplay
-            With what was drawn.
+        $sections
         """
-        values = np.asarray(X, dtype=float)
-        found = kind_of(values, feature_names, kind, image_shape)
-        judged = as_judged(values, found, point_names, trust=trust, repaired=repaired)
-        return cls(judged, n_points=n_points, top=top, one_by_one=one_by_one).plot(ax=ax)
+        tables = {"trust": trust, "repaired": repaired, "one_by_one": one_by_one}
+        names = (feature_names, point_names)
+        return cls._known(X, names, kind, image_shape, n_points=n_points, top=top, **tables).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        RepairDisplay
-            Itself.
+        $sections
         """
         kind = self.judged.kind.name
         if kind == "images":
             self._images(ax)
         elif kind == "series":
             self._series(ax)
-        elif kind == "table" and not self.one_by_one and len(self.judged.rows) > 1:
+        elif kind == "table" and not self.judged.one_by_one and len(self.judged.rows) > 1:
             self._columns(ax)
         else:
             self._pairs(ax)
@@ -171,9 +91,10 @@ class RepairDisplay(Display):
     def _series(self, ax: Axes | None) -> None:
         judged = self.judged
         at = judged.worst(self.n_points)
-        axis = series_axis(judged)
         self._lines(
-            ax, axis, [(str(judged.labels[p]), judged.values[p], judged.repaired[p], judged.suspects[p]) for p in at]
+            ax,
+            self._series_axis,
+            [(str(judged.labels[p]), judged.values[p], judged.repaired[p], judged.suspects[p]) for p in at],
         )
 
     def _columns(self, ax: Axes | None) -> None:

@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
-from ewnmf.fitting.checks import check_count
-from ewnmf.plots.display import BLUE, MISSING, VERMILION, Display, bar_panel, framed, mosaic, shade, short
-from ewnmf.plots.judged import MOST_ENTRIES, Judged, as_judged, judge
-from ewnmf.plots.kinds import kind_of
+from ewnmf.plots.display import BLUE, MISSING, VERMILION, bar_panel, framed, mosaic, shade, short
+from ewnmf.plots.parameters import documented
+from ewnmf.plots.points import PointsDisplay, limits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,79 +24,16 @@ MOST_ROWS = 400
 """More points than this share the lines of a heat map."""
 
 
-class TrustDisplay(Display):
+@documented()
+class TrustDisplay(PointsDisplay):
     """How far entries can be trusted: 1 where they fit, towards 0 where they do not.
 
     Images are drawn above maps of their trust, series as lines with what is suspect shaded, both of the points that
     are least to be trusted; tables as a heat map of all points and the most distrusted attributes beside it, and words
     as these attributes alone.
 
-    Parameters
-    ----------
-    judged : Judged
-        What a model says of points; `from_estimator` and `from_data` make it.
-    n_points : int, default=8
-        Points shown, where they are shown one by one.
-    top : int, default=15
-        Attributes in the list of the most distrusted.
-
-    Attributes
-    ----------
-    figure_, ax_, axes_
-        What was drawn on.
+    $sections
     """
-
-    def __init__(self, judged: Judged, *, n_points: int = 8, top: int = 15) -> None:
-        self.judged = judged
-        self.n_points = check_count("n_points", n_points)
-        self.top = check_count("top", top)
-
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        *,
-        points: Any = None,
-        n_points: int = 8,
-        top: int = 15,
-        false_alarms: float = 0.01,
-        kind: str = "auto",
-        image_shape: Sequence[int] | None = None,
-        feature_names: Any = None,
-        point_names: Any = None,
-        ax: Axes | None = None,
-    ) -> Self:
-        """Draw what a fitted estimator or `Repairer` makes of ``X`` (n x m).
-
-        Parameters
-        ----------
-        estimator : fitted estimator
-            Who is asked.
-        X : array-like, sparse matrix or data frame of shape (n, m)
-            Rows are points. Above 4 million entries, points in equal distances are looked at, and the picture says so.
-        points : sequence of int, optional
-            Numbers of the points to show; by default those that are least to be trusted.
-        n_points, top
-            As of the class.
-        false_alarms : float, default=0.01
-            The share of undamaged entries that may be suspected.
-        kind, image_shape, feature_names
-            What the attributes are, as in `ComponentsDisplay`.
-        point_names : sequence of str, optional
-            Names of the points; by default the index of a pandas table, or their numbers.
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        TrustDisplay
-            With what was drawn.
-        """
-        how = {"kind": kind, "image_shape": image_shape, "feature_names": feature_names, "point_names": point_names}
-        found = judge(estimator, X, false_alarms=false_alarms, points=points, most=MOST_ENTRIES, **how)
-        count = n_points if points is None else len(found.rows)
-        return cls(found, n_points=count, top=top).plot(ax=ax)
 
     @classmethod
     def from_data(
@@ -105,38 +41,25 @@ class TrustDisplay(Display):
         X: ArrayLike,
         trust: ArrayLike,
         *,
-        n_points: int = 8,
-        top: int = 15,
+        n_points: int = 6,
+        top: int = 12,
         kind: str = "auto",
         image_shape: Sequence[int] | None = None,
         feature_names: Any = None,
         point_names: Any = None,
         ax: Axes | None = None,
     ) -> Self:
-        """Draw points and their trust (n x m each); what has a trust below one half is suspect.
+        """Draw points and their trust (n x m each).
 
-        Returns
-        -------
-        TrustDisplay
-            With what was drawn.
+        $sections
         """
-        values = np.asarray(X, dtype=float)
-        found = kind_of(values, feature_names, kind, image_shape)
-        judged = as_judged(values, found, point_names, trust=trust)
-        return cls(judged, n_points=n_points, top=top).plot(ax=ax)
+        names = (feature_names, point_names)
+        return cls._known(X, names, kind, image_shape, n_points=n_points, top=top, trust=trust).plot(ax=ax)
 
     def plot(self, ax: Axes | None = None) -> Self:
         """Draw on the axes, or on a figure of pyplot.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, optional
-            Where to draw.
-
-        Returns
-        -------
-        TrustDisplay
-            Itself.
+        $sections
         """
         draw = {"images": self._images, "series": self._series, "table": self._table, "words": self._words}
         note = draw[self.judged.kind.name](ax)
@@ -164,7 +87,7 @@ class TrustDisplay(Display):
         columns = min(2, len(at))
         rows = ceil(len(at) / columns)
         made = self._panels(ax, rows, columns, size=(4.4 * columns, 0.6 + 1.5 * rows), sharex=True)
-        axis = series_axis(judged)
+        axis = self._series_axis
         for where, point in zip(made, at, strict=False):
             where.plot(axis, judged.values[point], color=BLUE, lw=1)
             shade(where, axis, judged.suspects[point], "suspect")
@@ -216,17 +139,6 @@ class TrustDisplay(Display):
         where.set_xlabel("% of their entries suspect", fontsize=9)
         if not share.any():
             where.set_xlim(0, 1)
-
-
-def limits(values: Array) -> tuple[float, float]:
-    """Least and largest of what is there."""
-    there = values[np.isfinite(values)]
-    return (float(there.min()), float(there.max())) if there.size else (0.0, 1.0)
-
-
-def series_axis(judged: Judged) -> Array:
-    """Where samples of a series stand."""
-    return np.arange(judged.values.shape[1]) if judged.kind.axis is None else judged.kind.axis
 
 
 def _binned(trust: Array) -> tuple[Array, int]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.plots.judged import Judged
-from ewnmf.plots.trust import limits
+from ewnmf.plots.points import limits
 from ewnmf.report.png import GREYS, TRUST, data_uri
 
 __all__ = ["chosen_points", "embedded", "number"]

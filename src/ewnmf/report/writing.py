@@ -13,14 +13,18 @@ import numpy as np
 from ewnmf.damage.repair import check_false_alarms
 from ewnmf.fitting.checks import check_count
 from ewnmf.io.atomic import atomic_file
+from ewnmf.plots.parameters import documented
 from ewnmf.report.content import Asked, gather
 from ewnmf.report.survey import MOST_ENTRIES
 
 __all__ = ["check_installed", "render", "write"]
 
 _TEMPLATES = Path(__file__).parent / "templates"
+_DATA = "Rows are points, with the attributes of `fit`."
+_PATH = ("path-like", "The file, which appears when it is complete; an older one is replaced.")
 
 
+@documented(X=_DATA, path=_PATH)
 def write(
     estimator: Any,
     X: Any,
@@ -41,28 +45,7 @@ def write(
     shows components, suspects, the choice of gamma and a map of the codes. It needs Jinja2, which comes with
     ``pip install "ewnmf[report]"``.
 
-    Parameters
-    ----------
-    estimator : fitted estimator
-        An estimator of ewnmf, or a `Repairer`.
-    X : array-like, sparse matrix or data frame of shape (n, m)
-        Rows are points, with the attributes of `fit`.
-    path : path-like
-        The file, which appears when it is complete; an older one is replaced.
-    title : str, default="EWNMF report"
-        Heading of the page.
-    labels : array-like of shape (n,), optional
-        Known classes, to colour the map of the codes by.
-    false_alarms : float, default=0.01
-        The share of undamaged entries that may be suspected.
-    kind : {"auto", "images", "series", "table", "words"}
-        What the attributes are; guessed by default, and the page says so.
-    image_shape : (int, int), optional
-        Height and width, where points are images.
-    feature_names, point_names : sequence of str, optional
-        Names of attributes and points; by default those of a data frame or of `fit`.
-    max_entries : int, default=2**22
-        How many entries are looked at; of larger data, points in equal distances, and the page says so.
+    $sections
 
     Returns
     -------
@@ -86,6 +69,7 @@ def write(
     return Path(path)
 
 
+@documented(X=_DATA)
 def render(
     estimator: Any,
     X: Any,
@@ -99,7 +83,9 @@ def render(
     point_names: Any = None,
     max_entries: int = MOST_ENTRIES,
 ) -> str:
-    """The page that `write` would write, as text; parameters as there.
+    """The page that `write` would write, as text.
+
+    $sections
 
     Returns
     -------
