@@ -19,7 +19,9 @@ import pandas as pd
 from ewnmf import Repairer
 from ewnmf.datasets import make_damage, make_sensors
 
-values, names = make_sensors(400, 20, kind="periodic", noise=0.05, return_names=True, random_state=1)
+values, names = make_sensors(
+    400, 20, kind="periodic", noise=0.05, return_names=True, random_state=1
+)
 broken, damaged = make_damage(values, "faults", random_state=1)
 clean, X = pd.DataFrame(values, columns=names), pd.DataFrame(broken, columns=names)
 print(f"{X.shape[0]} times x {X.shape[1]} sensors, {damaged.mean():.1%} of the entries damaged")
@@ -32,7 +34,7 @@ print(f"{X.shape[0]} times x {X.shape[1]} sensors, {damaged.mean():.1%} of the e
 
 repairer = Repairer(n_components=6, random_state=0).fit(X)
 mended = repairer.transform(X)
-repairer.explain(X, top=5)
+repairer.explain(X, top=5).round(3)
 
 # %%
 # How good is it?
@@ -47,8 +49,12 @@ def error(table, where):
 
 
 suspects = repairer.suspects(X).to_numpy()
-print(f"error of the damaged entries:      {error(X, damaged):.2f} before, {error(mended, damaged):.2f} after")
-print(f"error of all others:               {error(X, ~damaged):.2f} before, {error(mended, ~damaged):.2f} after")
+print(
+    f"error of the damaged entries:      {error(X, damaged):.2f} before, {error(mended, damaged):.2f} after"
+)
+print(
+    f"error of all others:               {error(X, ~damaged):.2f} before, {error(mended, ~damaged):.2f} after"
+)
 print(f"damaged entries that were found:   {suspects[damaged].mean():.0%}")
 print(f"undamaged entries under suspicion: {suspects[~damaged].mean():.1%}")
 
@@ -59,7 +65,9 @@ print(f"undamaged entries under suspicion: {suspects[~damaged].mean():.1%}")
 trust = repairer.trust(X)
 figure, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 axes[0].imshow(~damaged.T, aspect="auto", cmap="gray", interpolation="nearest")
-shown = axes[1].imshow(trust.T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest")
+shown = axes[1].imshow(
+    trust.T, aspect="auto", cmap="cividis", vmin=0, vmax=1, interpolation="nearest"
+)
 axes[0].set(title="damaged entries (black)", xlabel="time", ylabel="sensor", yticks=range(0, 20, 5))
 axes[1].set(title="learned trust", xlabel="time")
 figure.colorbar(shown, ax=axes[1])
@@ -78,7 +86,9 @@ for ax, name in zip(axes, worst, strict=True):
     ax.set_ylabel(name)
     ax.spines[["top", "right"]].set_visible(False)
 axes[-1].set_xlabel("time")
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
+figure.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False
+)
 plt.show()
 
 # sphinx_gallery_thumbnail_number = 2

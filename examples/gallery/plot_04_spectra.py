@@ -53,14 +53,22 @@ figure, axes = plt.subplots(2, 2, figsize=(9, 5), sharex=True, layout="constrain
 for name, model, style in (("NMF", plain, "--"), ("EWNMF", robust, "-")):
     spectra, cosines = matched(model)
     angles = np.degrees(np.arccos(np.minimum(cosines, 1)))
-    print(f"{name:5s}: angles to the spectra of the clean scene {', '.join(f'{a:.1f}' for a in angles)} degrees")
+    print(
+        f"{name:5s}: angles to the spectra of the clean scene {', '.join(f'{a:.1f}' for a in angles)} degrees"
+    )
     for ax, spectrum in zip(axes.ravel(), spectra, strict=True):
-        ax.plot(spectrum, style, color="#D55E00" if model is plain else "#0072B2", lw=1.5, label=name)
-for k, (ax, spectrum) in enumerate(zip(axes.ravel(), normalize(reference.components_), strict=True), start=1):
+        ax.plot(
+            spectrum, style, color="#D55E00" if model is plain else "#0072B2", lw=1.5, label=name
+        )
+for k, (ax, spectrum) in enumerate(
+    zip(axes.ravel(), normalize(reference.components_), strict=True), start=1
+):
     ax.plot(spectrum, color="#B8B8B8", lw=4, zorder=0, label="from the clean scene")
     ax.set_title(f"material {k}")
     ax.spines[["top", "right"]].set_visible(False)
-figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False)
+figure.legend(
+    *axes[0, 0].get_legend_handles_labels(), loc="outside upper left", ncols=3, frameon=False
+)
 figure.supxlabel("band")
 
 # %%
@@ -73,7 +81,9 @@ ax.plot(clean[i], color="#B8B8B8", lw=4, label="clean")
 ax.plot(X[i], color="#D55E00", lw=1, label="measured")
 ax.plot(robust.repair(X[[i]])[0], color="#0072B2", lw=1.2, label="repaired")
 distrusted = robust.trust(X[[i]])[0] < 0.5
-ax.fill_between(range(100), 0, 1, where=distrusted, color="#D55E00", alpha=0.15, lw=0, label="trust below 1/2")
+ax.fill_between(
+    range(100), 0, 1, where=distrusted, color="#D55E00", alpha=0.15, lw=0, label="trust below 1/2"
+)
 ax.set(xlabel="band", ylabel="reflectance")
 ax.legend(frameon=False, ncols=2)
 ax.spines[["top", "right"]].set_visible(False)

@@ -22,14 +22,26 @@ from ewnmf import NMF
 from ewnmf.metrics import clustering_accuracy
 from ewnmf.plots import ComponentsDisplay
 
-packages = ["fft", "integrate", "linalg", "ndimage", "optimize", "signal", "sparse", "special", "stats"]
+packages = [
+    "fft",
+    "integrate",
+    "linalg",
+    "ndimage",
+    "optimize",
+    "signal",
+    "sparse",
+    "special",
+    "stats",
+]
 texts, labels, names = [], [], []
 for package in packages:
     module = importlib.import_module(f"scipy.{package}")
     for name in module.__all__:
         text = inspect.getdoc(getattr(module, name)) or ""
         if len(text) > 1000:
-            texts.append(re.sub(r":\w+:|>>>.*|\.\. \[.*|Array API Standard Support(.|\n)*", "", text))
+            texts.append(
+                re.sub(r":\w+:|>>>.*|\.\. \[.*|Array API Standard Support(.|\n)*", "", text)
+            )
             labels.append(package)
             names.append(f"{package}.{name}")
 labels = np.array(labels)
@@ -44,7 +56,9 @@ X = vectorizer.fit_transform(texts)
 words = vectorizer.get_feature_names_out()
 keep = ~np.isin(words, common.split())
 X, words = X[:, keep].astype(float), words[keep]
-print(f"{X.shape[0]} documents, {X.shape[1]} words, {X.nnz / np.prod(X.shape):.1%} of the counts are not 0")
+print(
+    f"{X.shape[0]} documents, {X.shape[1]} words, {X.nnz / np.prod(X.shape):.1%} of the counts are not 0"
+)
 
 # %%
 # Nine topics
@@ -56,7 +70,9 @@ model = NMF(n_components=9, loss="kullback-leibler", tol=1e-4, random_state=0)
 codes = model.fit_transform(X)
 share = codes * model.components_.sum(axis=1)
 topic = share.argmax(axis=1)
-print(f"documents in the right package, by their largest topic alone: {clustering_accuracy(labels, topic):.0%}")
+print(
+    f"documents in the right package, by their largest topic alone: {clustering_accuracy(labels, topic):.0%}"
+)
 
 # %%
 # Their words
@@ -66,7 +82,9 @@ for k in range(9):
     found, counts = np.unique(labels[topic == k], return_counts=True)
     most = np.argsort(-counts)[:2]
     print(f"topic {k + 1}: {', '.join(f'{counts[i]} of {found[i]}' for i in most)}")
-display = ComponentsDisplay.from_estimator(model, feature_names=words, kind="words", top=8, n_columns=3)
+display = ComponentsDisplay.from_estimator(
+    model, feature_names=words, kind="words", top=8, n_columns=3
+)
 
 # %%
 # Words that a document's topics do not explain
@@ -75,5 +93,7 @@ display = ComponentsDisplay.from_estimator(model, feature_names=words, kind="wor
 # damage, but what the document is about.
 
 for point, attribute, value, expected, _ in model.explain(X, top=8):
-    print(f"{names[point]:32s} {words[int(str(attribute)[1:])]:12s} {value:3.0f} times, expected {expected:.1f}")
+    print(
+        f"{names[point]:32s} {words[int(str(attribute)[1:])]:12s} {value:3.0f} times, expected {expected:.1f}"
+    )
 plt.show()

@@ -21,7 +21,7 @@ from ewnmf.metrics import clustering_accuracy
 
 X, y = load_digits(return_X_y=True)
 X, y = X[:600] / 16, y[:600]
-common = {"n_components": 10, "tol": 1e-4, "max_iter": 500, "random_state": 0}
+common = {"n_components": 10, "tol": 0, "max_iter": 500, "random_state": 0}
 models = {
     "NMF": NMF(**common),
     "EWNMF, gamma 16x": EWNMF(gamma="16x", **common),
@@ -38,7 +38,7 @@ models = {
 # orthogonal components divide the pixels among themselves, Semi-NMF's may be negative (red), and those of Convex-NMF
 # are averages of points.
 
-figure, axes = plt.subplots(len(models), 10, figsize=(9, 7), layout="constrained")
+figure, axes = plt.subplots(len(models), 10, figsize=(9, 5.6), layout="constrained")
 for line, (name, model) in zip(axes, models.items(), strict=True):
     codes = model.fit_transform(X)
     rebuilt = model.inverse_transform(codes)
@@ -46,7 +46,9 @@ for line, (name, model) in zip(axes, models.items(), strict=True):
     zeros = np.mean(np.abs(codes) < 1e-6 * np.abs(codes).max())
     error = np.sqrt(np.mean((X - rebuilt) ** 2))
     accuracy = clustering_accuracy(y, groups)
-    print(f"{name:28s} error {error:.3f}, zeros in the codes {zeros:4.0%}, accuracy of k-means {accuracy:.0%}")
+    print(
+        f"{name:28s} error {error:.3f}, zeros in the codes {zeros:4.0%}, accuracy of k-means {accuracy:.0%}"
+    )
     for ax, component in zip(line, model.components_, strict=True):
         largest = np.abs(component).max() or 1
         ax.imshow(component.reshape(8, 8), cmap="RdBu", vmin=-largest, vmax=largest)

@@ -33,7 +33,9 @@ train, test, y_train, y_test = train_test_split(X, y[:900], random_state=0)
 # ----------
 
 pipeline = make_pipeline(
-    EWNMF(tol=1e-4, max_iter=150, random_state=0), StandardScaler(), LogisticRegression(max_iter=500)
+    EWNMF(tol=1e-4, max_iter=150, random_state=0),
+    StandardScaler(),
+    LogisticRegression(max_iter=500),
 )
 grid = {"ewnmf__n_components": [10, 20, 40], "ewnmf__gamma": [np.inf, "16x", "4x"]}
 with warnings.catch_warnings():
@@ -41,17 +43,29 @@ with warnings.catch_warnings():
     search = GridSearchCV(pipeline, grid, cv=3).fit(train, y_train)
 raw = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500)).fit(train, y_train)
 print(f"chosen: {search.best_params_}")
-print(f"accuracy on new digits: {search.score(test, y_test):.3f} by codes, {raw.score(test, y_test):.3f} by pixels")
+print(
+    f"accuracy on new digits: {search.score(test, y_test):.3f} by codes, {raw.score(test, y_test):.3f} by pixels"
+)
 
 table = search.cv_results_["mean_test_score"].reshape(3, 3)
 figure, ax = plt.subplots(figsize=(5, 3.6), layout="constrained")
 shown = ax.imshow(table, cmap="cividis")
 ax.set(
-    xticks=range(3), xticklabels=grid["ewnmf__n_components"], yticks=range(3), yticklabels=["inf (NMF)", "16x", "4x"]
+    xticks=range(3),
+    xticklabels=grid["ewnmf__n_components"],
+    yticks=range(3),
+    yticklabels=["inf (NMF)", "16x", "4x"],
 )
 ax.set(xlabel="n_components", ylabel="gamma", title="accuracy in the cross-validation")
 for (i, j), value in np.ndenumerate(table):
-    ax.text(j, i, f"{value:.3f}", ha="center", va="center", color="white" if value < table.mean() else "black")
+    ax.text(
+        j,
+        i,
+        f"{value:.3f}",
+        ha="center",
+        va="center",
+        color="white" if value < table.mean() else "black",
+    )
 plt.show()
 
 # %%
@@ -81,5 +95,7 @@ hit[0, 0] *= 100
 squeezed = MinMaxScaler().fit(hit).transform(seen)[:, 0]
 scaled = Repairer(3, gamma="8x", random_state=0).fit(hit)
 own = (seen[:, 0] - scaled.low_[0]) / scaled.span_[0]
-print(f"the usual values of that column lie in {squeezed.min():.3f} to {squeezed.max():.3f} after MinMaxScaler,")
+print(
+    f"the usual values of that column lie in {squeezed.min():.3f} to {squeezed.max():.3f} after MinMaxScaler,"
+)
 print(f"in {own.min():.2f} to {own.max():.2f} in a Repairer")

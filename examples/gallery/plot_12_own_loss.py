@@ -43,19 +43,25 @@ class Camera(Loss):
 # Counts of a scene with bright and dim places, whose spectra are known to us.
 
 rng = np.random.default_rng(0)
-scene = make_spectra(300, 60, n_sources=3, noise=0, random_state=2) * rng.choice([3, 300], size=(300, 1))
+scene = make_spectra(300, 60, n_sources=3, noise=0, random_state=2) * rng.choice(
+    [3, 300], size=(300, 1)
+)
 X = np.maximum(rng.poisson(scene) + rng.normal(0, 2, size=scene.shape), 0)
 
 fits = {}
 for loss in ("euclidean", "kullback-leibler", Camera(2)):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # without a scalar form it runs in NumPy, which is said once
+        warnings.simplefilter(
+            "ignore"
+        )  # without a scalar form it runs in NumPy, which is said once
         model = NMF(3, loss=loss, tol=1e-5, max_iter=1000, random_state=0).fit(X)
     fits[loss if isinstance(loss, str) else "Camera(2)"] = model
     rebuilt = model.inverse_transform(model.transform(X))
     dim = scene.max(axis=1) < 10
     errors = [np.sqrt(np.mean((rebuilt - scene)[rows] ** 2)) for rows in (dim, ~dim)]
-    print(f"{model.loss!s:18s} error of dim points {errors[0]:.3f}, of bright points {errors[1]:.2f}")
+    print(
+        f"{model.loss!s:18s} error of dim points {errors[0]:.3f}, of bright points {errors[1]:.2f}"
+    )
 
 # %%
 # The objective never rises, as for the losses that come with ewnmf: ``d`` is convex in ``y``, and the exponent of its

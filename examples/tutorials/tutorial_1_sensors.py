@@ -21,7 +21,9 @@ from ewnmf import Repairer, select_rank
 from ewnmf.datasets import make_damage, make_sensors
 from ewnmf.plots import TrustDisplay
 
-values, names = make_sensors(500, 24, kind="periodic", noise=0.05, return_names=True, random_state=2)
+values, names = make_sensors(
+    500, 24, kind="periodic", noise=0.05, return_names=True, random_state=2
+)
 faulty, damaged = make_damage(values, "faults", random_state=2)
 gaps = np.random.default_rng(0).random(values.shape) < 0.02
 times = pd.date_range("2026-01-01", periods=500, freq="h")
@@ -96,8 +98,12 @@ def error(table, where):
 
 seen = damaged & ~gaps
 found = suspects.to_numpy()
-print(f"damaged entries found {found[seen].mean():.0%}, undamaged ones suspected {found[~damaged & ~gaps].mean():.1%}")
-print(f"error of damaged entries {error(X, seen):.2f} standard deviations before, {error(mended, seen):.2f} after")
+print(
+    f"damaged entries found {found[seen].mean():.0%}, undamaged ones suspected {found[~damaged & ~gaps].mean():.1%}"
+)
+print(
+    f"error of damaged entries {error(X, seen):.2f} standard deviations before, {error(mended, seen):.2f} after"
+)
 print(f"error of filled gaps {error(mended, gaps & ~damaged):.2f}")
 
 # %%

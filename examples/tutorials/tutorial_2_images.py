@@ -28,7 +28,9 @@ for i in rng.choice(len(X), 120, replace=False):
     start = rng.integers(85)
     X[i, start : start + 15] = 1
 damaged = X != clean
-print(f"{damaged.any(axis=1).sum()} of {len(X)} spectra are damaged, {damaged.mean():.1%} of the entries")
+print(
+    f"{damaged.any(axis=1).sum()} of {len(X)} spectra are damaged, {damaged.mean():.1%} of the entries"
+)
 
 # %%
 # 2. Fit
@@ -52,14 +54,27 @@ print(EWNMF(n_components=4, tol=1e-4, max_iter=1000, random_state=0).fit(clean).
 
 bad = np.flatnonzero(damaged.any(axis=1))[:3]
 figure, axes = plt.subplots(3, 1, figsize=(9, 6), sharex=True, layout="constrained")
-for ax, i, trust, repaired in zip(axes, bad, model.trust(X[bad]), model.repair(X[bad]), strict=True):
+for ax, i, trust, repaired in zip(
+    axes, bad, model.trust(X[bad]), model.repair(X[bad]), strict=True
+):
     ax.plot(clean[i], color="#B8B8B8", lw=4, label="clean")
     ax.plot(X[i], color="#D55E00", lw=1, label="measured")
     ax.plot(repaired, color="#0072B2", lw=1.2, label="repaired")
-    ax.fill_between(range(100), 0, 1, where=trust < 0.5, color="#D55E00", alpha=0.15, lw=0, label="trust below 1/2")
+    ax.fill_between(
+        range(100),
+        0,
+        1,
+        where=trust < 0.5,
+        color="#D55E00",
+        alpha=0.15,
+        lw=0,
+        label="trust below 1/2",
+    )
     ax.set_ylabel(f"spectrum {i}")
     ax.spines[["top", "right"]].set_visible(False)
-figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False)
+figure.legend(
+    *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False
+)
 axes[-1].set_xlabel("band")
 
 # %%
@@ -85,7 +100,9 @@ for name, fitted in (("NMF", plain), ("EWNMF", model)):
     print(
         f"error of the damaged entries after a repair by {name}: {np.sqrt(np.mean((mended - clean)[damaged] ** 2)):.3f}"
     )
-print(f"error of the damaged entries as they are: {np.sqrt(np.mean((X - clean)[damaged] ** 2)):.3f}")
+print(
+    f"error of the damaged entries as they are: {np.sqrt(np.mean((X - clean)[damaged] ** 2)):.3f}"
+)
 
 # %%
 # 6. Images

@@ -57,7 +57,9 @@ axes[0, 0].legend(frameon=False)
 # -------------------
 # Words that are hidden from short fits decide, also for this loss:
 
-path = select_rank(X, [2, 4, 6, 8, 10], estimator=NMF(loss="kullback-leibler"), repeats=3, random_state=0)
+path = select_rank(
+    X, [2, 4, 6, 8, 10], estimator=NMF(loss="kullback-leibler"), repeats=3, random_state=0
+)
 print(f"best {path.best}, chosen {path.chosen}")
 
 # %%
@@ -74,9 +76,13 @@ def nearness(components):
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # a run of 300 iterations is enough to see it
-    weighted = EWNMF(6, loss="kullback-leibler", gamma="2x", tol=1e-4, random_state=0).fit(X.toarray())
+    weighted = EWNMF(6, loss="kullback-leibler", gamma="2x", tol=1e-4, random_state=0).fit(
+        X.toarray()
+    )
 shown, present = weighted.weights(X.toarray()) * X.shape[1], X.toarray() > 0
-print(f"mean weight of words that are there {shown[present].mean():.2f}, of zeros {shown[~present].mean():.2f}")
+print(
+    f"mean weight of words that are there {shown[present].mean():.2f}, of zeros {shown[~present].mean():.2f}"
+)
 for name, fitted in (("NMF", model), ("EWNMF", weighted)):
     print(f"mean cosine to the true topics by {name}: {nearness(fitted.components_):.3f}")
 

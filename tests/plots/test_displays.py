@@ -38,8 +38,8 @@ def low_rank(n, m, K=3, seed=0):
 
 
 def said(display: Any) -> str:
-    """What stands below the picture."""
-    return display.figure_.get_supxlabel()
+    """What stands below the picture, without its line breaks."""
+    return " ".join(display.figure_.get_supxlabel().split())
 
 
 def legend_of(display: Any) -> list[str]:

@@ -97,10 +97,11 @@ def test_report_of_a_table_says_what_was_found(repairer, table, tmp_path):
     assert [section for section in page.ids if section in ("found", "points", "suspects", "components", "map", "fit")]
     worst = page.data["points"][[point["name"] for point in page.data["points"]].index("day 12")]
     assert page.data["names"][worst["entries"][0][0]] == EVIL
-    j, value, expected, trust, suspect = worst["entries"][0]
+    j, value, expected, trust, repaired, suspect = worst["entries"][0]
     assert (j, value, suspect) == (4, 9.0, 1)
     assert expected < 3
     assert trust < 0.01
+    assert repaired == expected
 
 
 def test_names_from_the_data_stay_text(repairer, table):
@@ -195,10 +196,10 @@ def test_large_data_is_sampled_and_the_page_says_so(images_model, digits):
     page = Page(report.render(images_model, digits, max_entries=64 * 20))
     assert "Of 60 points 20 were looked at, in equal distances; counts are of these." in page.text
     assert len(page.data["points"]) == 20
-    many = np.tile(digits, (10, 1))
+    many = np.tile(digits, (20, 1))
     page = Page(report.render(images_model, many))
     assert "points can be picked: the most suspicious ones" in page.text
-    assert len(page.data["points"]) <= 200
+    assert len(page.data["points"]) <= 400
 
 
 @pytest.mark.parametrize("container", [pl.from_pandas, lambda table: table.to_numpy().tolist()])

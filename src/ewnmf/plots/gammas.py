@@ -13,9 +13,9 @@ from ewnmf.plots.parameters import documented
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["GammaPathDisplay"]
+__all__ = ["SCORES", "GammaPathDisplay"]
 
-_SCORES = {
+SCORES = {
     "neighbourhoods": "agreement with neighbourhoods",
     "hidden entries": "minus loss of hidden entries",
     "trimmed loss": "minus loss of all but the worst entries",
@@ -75,6 +75,6 @@ class GammaPathDisplay(Display):
         where.set_xticks(path.relative[finite], [f"{value:.3g}x" for value in path.relative[finite]])
         where.set_xticks([], minor=True)
         where.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")
-        where.set_ylabel(_SCORES.get(path.rule, "score"))
+        where.set_ylabel(SCORES.get(path.rule, "score"))
         finished(where)
         return self

@@ -14,9 +14,10 @@ from sklearn.utils import _safe_indexing
 
 from ewnmf._types import Array
 from ewnmf.damage.repair import check_false_alarms, repaired
+from ewnmf.estimators.judging import REPLACED
 from ewnmf.plots.kinds import Kind, kind_of
 
-__all__ = ["MOST_ENTRIES", "Judged", "as_judged", "judge", "model_of", "names_of", "point_labels"]
+__all__ = ["MOST_ENTRIES", "Judged", "as_judged", "judge", "model_of", "names_of", "point_labels", "replaced_share"]
 
 HALF = 0.5
 """What has less trust is suspect, where nothing else is known."""
@@ -32,7 +33,7 @@ class Judged:
     Attributes
     ----------
     values, expected, trust, repaired : ndarray of shape (n, m)
-        NaN in `values` and `trust` where an entry is missing.
+        NaN in `values` and `trust` where an entry is missing. `repaired` is what the model's `repair` makes of points.
     suspects : ndarray of bool of shape (n, m)
         What is likely damaged.
     rows : ndarray of shape (n,)
@@ -111,6 +112,7 @@ def judge(
 ) -> Judged:
     """What the estimator says of the rows of ``X``: all, those of the numbers `points`, or a sample of large data."""
     share = check_false_alarms(false_alarms)
+    replaced = replaced_share(estimator, share)
     X = X if hasattr(X, "shape") else np.asarray(X)
     n, m = _shape_of(X)
     if not hasattr(estimator, "_decided"):
@@ -121,7 +123,7 @@ def judge(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         for x, verdict, suspects, _ in estimator._decided(some, share, None):
-            clean = repaired(x, verdict, suspects, soft=False)
+            clean = repaired(x, verdict, verdict.suspects(replaced), soft=False)
             values = np.where(verdict.seen, x, np.nan)
             parts.append((values, verdict.expected, verdict.trust, suspects, clean))
     values, expected, trust, suspects, clean = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -130,6 +132,11 @@ def judge(
         kind = kind_of(values, names_of(estimator, X, feature_names), kind, image_shape, sparse=issparse(X))
     labels = point_labels(X, point_names, n)[rows]
     return Judged(values, expected, trust, suspects, clean, rows, labels, total, kind, points is not None)
+
+
+def replaced_share(estimator: Any, false_alarms: float) -> float:
+    """The share of false alarms at which its `repair` replaces entries; no more than are suspected."""
+    return min(false_alarms, float(getattr(estimator, "false_alarms", REPLACED)))
 
 
 def _shape_of(X: Any) -> tuple[int, int]:

@@ -115,7 +115,18 @@ class ComponentsDisplay(Display):
         return patterns
 
     def largest(self, k: int) -> Array:
-        """The attributes that the component `k` has most of, largest first."""
+        """The attributes that a component has most of.
+
+        Parameters
+        ----------
+        k : int
+            The component, from 0.
+
+        Returns
+        -------
+        ndarray of int
+            Their numbers, the largest first; at most `top`.
+        """
         return np.argsort(-np.abs(self.components[k]), kind="stable")[: self.top]
 
     def plot(self, ax: Axes | None = None) -> Self:

@@ -17,11 +17,14 @@ from ewnmf._types import Array
 from ewnmf.damage.calibration import FEWEST
 from ewnmf.fitting.frames import numeric_table
 from ewnmf.plots.clusters import clusters_of, codes_of, map_of
-from ewnmf.plots.judged import judge, model_of, names_of, point_labels
+from ewnmf.plots.gammas import SCORES
+from ewnmf.plots.judged import Judged, judge, model_of, names_of, point_labels, replaced_share
 from ewnmf.plots.kinds import Kind, kind_of
+from ewnmf.plots.points import limits
 from ewnmf.report.attributes import attribute_lines, pixel_map
 from ewnmf.report.charts import Chart, line_chart
 from ewnmf.report.parts import MOST_PARTS, parts_of
+from ewnmf.report.png import TRUST, data_uri
 from ewnmf.report.points import MOST_ATTRIBUTES, NEGLIGIBLE, chosen_points, embedded, number
 from ewnmf.report.survey import MOST_ENTRIES, Survey, survey
 
@@ -32,6 +35,12 @@ _LISTED = 10
 _ON_THE_MAP = 1500
 _MOST_CLASSES = 12
 _LOOKED_AT = 200
+_STOPPED = {
+    "converged": "converged",
+    "max_iter": "the most allowed",
+    "callback": "stopped by a callback",
+    "interrupted": "interrupted",
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ def gather(estimator: Any, X: Any, asked: Asked) -> dict[str, Any]:
     seen = survey(estimator, X, asked.false_alarms, top=MOST_SUSPECTS, most=asked.max_entries)
     kind = _kind(estimator, X, asked)
     names = point_labels(X, asked.point_names, n)
-    chosen = chosen_points(seen.share_of_points, seen.rows, m, kind.name)
+    chosen = chosen_points(seen.worst_points, seen.rows, m, kind.name)
     judged = judge(estimator, X, false_alarms=asked.false_alarms, points=chosen, kind=kind, point_names=names)
     suspects = _suspects(seen, kind, names)
     data = {
@@ -63,6 +72,8 @@ def gather(estimator: Any, X: Any, asked: Asked) -> dict[str, Any]:
         "names": list(kind.names) if m <= 2 * MOST_ATTRIBUTES or kind.name == "series" else None,
         "axis": _axis(kind, m),
         "points": embedded(judged),
+        "first": int(seen.rows[seen.worst_points[0]]),
+        "scale": _scale(judged) if kind.name == "images" else None,
         "largest": [number(value) for value in seen.largest] if m <= 2 * MOST_ATTRIBUTES else None,
         "map": _map(estimator, X, chosen, seen.rows, asked.labels, names, model.components_.shape[0]),
     }
@@ -79,6 +90,8 @@ def gather(estimator: Any, X: Any, asked: Asked) -> dict[str, Any]:
         "over_points": attribute_lines(estimator, X, seen, kind, names, asked.false_alarms),
         "worst_points": _worst_points(seen, names, chosen),
         "kind": kind,
+        "alarms": f"{1 / asked.false_alarms:,.0f}",
+        "replaced": f"{1 / replaced_share(estimator, asked.false_alarms):,.0f}",
         "parts": parts_of(model.components_, kind),
         "parts_left": max(0, model.components_.shape[0] - MOST_PARTS),
         "suspects": suspects,
@@ -101,6 +114,12 @@ def _kind(estimator: Any, X: Any, asked: Asked) -> Kind:
     width = found.shape[1]
     pixels = tuple(f"row {j // width + 1}, column {j % width + 1}" for j in range(len(found.names)))
     return replace(found, names=pixels)
+
+
+def _scale(judged: Judged) -> dict[str, Any]:
+    """Which values black and white stand for, and the colours of trust from 0 to 1 as a picture."""
+    low, high = limits(judged.values)
+    return {"black": number(low), "white": number(high), "trust": data_uri(np.linspace(0, 1, 64)[None], 0, 1, TRUST)}
 
 
 def _axis(kind: Kind, m: int) -> list[float] | None:
@@ -171,7 +190,7 @@ def _facts(estimator: Any, model: Any, seen: Survey, n: int, m: int, asked: Aske
         ("Missing entries", f"{share:.2g} %", f"{missing:,}"),
         ("Components", f"{model.components_.shape[0]}", type(estimator).__name__),
         ("gamma", "none" if gamma is None else "infinite" if gamma == math.inf else f"{gamma:.4g}", _how(model)),
-        ("Iterations", f"{model.n_iter_:,}", str(getattr(model, "stop_reason_", "")).replace("_", " ")),
+        ("Iterations", f"{model.n_iter_:,}", _STOPPED.get(getattr(model, "stop_reason_", ""), "")),
     ]
 
 
@@ -190,8 +209,10 @@ def gamma_sentence(model: Any) -> str:
         return f"The weighting {model.weighting!r} has no gamma."
     if gamma == math.inf:
         return "gamma is infinite: entries are weighted alike, as in plain NMF."
-    how = "was given" if not isinstance(model.gamma, str) else f"comes from gamma={model.gamma!r}"
-    return f"gamma = {gamma:.4g} {how}."
+    if not isinstance(model.gamma, str):
+        return f"gamma = {gamma:.4g} was given."
+    times = f": {model.gamma[:-1]} times the mean loss of plain NMF" if model.gamma.endswith("x") else ""
+    return f"gamma = {gamma:.4g} comes from gamma={model.gamma!r}{times}."
 
 
 def _worst_attributes(seen: Survey, kind: Kind) -> list[tuple[str, float, int]]:
@@ -202,7 +223,7 @@ def _worst_attributes(seen: Survey, kind: Kind) -> list[tuple[str, float, int]]:
 
 def _worst_points(seen: Survey, names: Array, chosen: Array) -> list[tuple[int, str, float, int]]:
     shares = seen.share_of_points
-    order = [at for at in np.argsort(-shares, kind="stable")[:_LISTED].tolist() if seen.suspect_of_points[at]]
+    order = [at for at in seen.worst_points[:_LISTED].tolist() if seen.suspect_of_points[at]]
     known = set(chosen.tolist())
     found = [(int(seen.rows[at]), float(shares[at]), int(seen.suspect_of_points[at])) for at in order]
     return [(row, str(names[row]), share, count) for row, share, count in found if row in known]
@@ -243,7 +264,7 @@ def gamma_chart(model: Any) -> Chart | None:
     return line_chart(
         "Gammas that were tried",
         str(path.verdict),
-        ("gamma / mean loss of plain NMF", "score (larger is better)"),
+        ("gamma / mean loss of plain NMF", SCORES.get(path.rule, "score")),
         [("plain NMF", "red dashed", ends, plain), ("EWNMF", "blue", x, y)],
         dotted=True,
         x_ticks=[(at, f"{2.0**at:.3g}x") for at in x.tolist()],

@@ -14,7 +14,7 @@ from ewnmf.report.png import GREYS, TRUST, data_uri
 
 __all__ = ["chosen_points", "embedded", "number"]
 
-MOST_POINTS = 200
+MOST_POINTS = 400
 _ENTRIES = {"images": 250_000, "series": 60_000, "table": 1_000_000, "words": 1_000_000}
 """Entries of all points that are embedded, at the most."""
 _FEWEST = 8
@@ -25,14 +25,13 @@ MOST_ATTRIBUTES = 60
 _LONGEST_SIDE, _MOST_SAMPLES = 160, 2000
 
 
-def chosen_points(share: Array, rows: Array, m: int, kind: str) -> Array:
-    """Numbers of the points to embed: half of them the most suspicious, half in equal distances; all where few."""
+def chosen_points(worst: Array, rows: Array, m: int, kind: str) -> Array:
+    """Numbers of the points to embed: half of them the `worst` (places), half in equal distances; all where few."""
     count = max(_FEWEST, min(MOST_POINTS, _ENTRIES[kind] // m))
     if len(rows) <= count:
         return rows
-    worst = np.argsort(-share, kind="stable")[: count // 2]
-    even = np.linspace(0, len(rows) - 1, count - len(worst)).round().astype(int)
-    chosen: Array = rows[np.union1d(worst, even)]
+    even = np.linspace(0, len(rows) - 1, count - count // 2).round().astype(int)
+    chosen: Array = rows[np.union1d(worst[: count // 2], even)]
     return chosen
 
 
@@ -41,7 +40,9 @@ def embedded(judged: Judged) -> list[dict[str, Any]]:
     kind = judged.kind.name
     scale = limits(judged.values)
     largest = np.fmax(np.abs(judged.values), np.abs(judged.expected)).max(axis=0)
-    judged = replace(judged, expected=np.where(np.abs(judged.expected) > NEGLIGIBLE * largest, judged.expected, 0))
+    judged = replace(
+        judged, **{name: _without_dust(getattr(judged, name), largest) for name in ("expected", "repaired")}
+    )
     share = judged.distrust
     points = []
     for place, row in enumerate(judged.rows.tolist()):
@@ -59,6 +60,11 @@ def embedded(judged: Judged) -> list[dict[str, Any]]:
 def number(value: Any) -> float | None:
     """Four digits of it; None where there is none, as JSON has it."""
     return float(f"{float(value):.4g}") if np.isfinite(value) else None
+
+
+def _without_dust(table: Array, largest: Array) -> Array:
+    """The table with 0 for what is nothing against the largest value of its column."""
+    return np.where(np.abs(table) > NEGLIGIBLE * largest, table, 0)
 
 
 def _images(judged: Judged, place: int, scale: tuple[float, float]) -> dict[str, str]:
@@ -89,11 +95,11 @@ def _series(judged: Judged, place: int) -> dict[str, list[Any]]:
 
 
 def _entries(judged: Judged, place: int, count: int) -> list[list[Any]]:
-    """The least trusted attributes: number, value, expected, trust, whether suspect."""
+    """The least trusted attributes: number, value, expected, trust, repaired, whether suspect."""
     trust = np.where(np.isnan(judged.trust[place]), -1, judged.trust[place])
     distance = np.abs(np.nan_to_num(judged.values[place]) - judged.expected[place])
     order = np.lexsort((-distance, trust))[:count]
-    tables = (judged.values, judged.expected, judged.trust)
+    tables = (judged.values, judged.expected, judged.trust, judged.repaired)
     return [
         [int(j), *(number(table[place, j]) for table in tables), int(judged.suspects[place, j])] for j in order.tolist()
     ]

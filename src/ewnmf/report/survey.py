@@ -32,6 +32,8 @@ class Survey:
         The largest absolute value that is there or expected.
     observed_of_points, suspect_of_points : ndarray of shape (k,)
         The same counts of every point.
+    doubt_of_points : ndarray of shape (k,)
+        What its suspect entries lack of full trust, in sum.
     worst : dict of str to ndarray
         The most suspicious of the suspects: ``point`` (number from 0), ``attribute`` (number), ``value``, ``expected``,
         ``trust``, ``score``, worst first.
@@ -46,6 +48,7 @@ class Survey:
     largest: Array
     observed_of_points: Array
     suspect_of_points: Array
+    doubt_of_points: Array
     worst: dict[str, Array]
     lost: int
 
@@ -66,6 +69,11 @@ class Survey:
         share: Array = self.suspect_of_points / np.maximum(1, self.observed_of_points)
         return share
 
+    @property
+    def worst_points(self) -> Array:
+        """Places of all points, by their shares of suspects and, where these are equal, by doubt; worst first."""
+        return np.lexsort((-self.doubt_of_points, -self.share_of_points))
+
 
 def survey(estimator: Any, X: Any, false_alarms: float, *, top: int, most: int = MOST_ENTRIES) -> Survey:
     """Ask the estimator about the rows of ``X``, or points in equal distances where it has more than `most` entries."""
@@ -73,7 +81,7 @@ def survey(estimator: Any, X: Any, false_alarms: float, *, top: int, most: int =
     rows = np.arange(0, n, max(1, -(-n * m // most)))
     some = X if len(rows) == n else _safe_indexing(X, rows)
     observed, suspect, largest = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64), np.zeros(m)
-    of_points: list[tuple[Array, Array]] = []
+    of_points: list[tuple[Array, Array, Array]] = []
     worst: dict[str, Array] = {}
     first, lost_points = 0, 0
     with warnings.catch_warnings():
@@ -83,13 +91,14 @@ def survey(estimator: Any, X: Any, false_alarms: float, *, top: int, most: int =
             suspect += suspects.sum(axis=0)
             seen = np.where(verdict.seen, np.abs(x), 0)
             largest = np.maximum(largest, np.maximum(seen, np.abs(verdict.expected)).max(axis=0))
-            of_points.append((verdict.seen.sum(axis=1), suspects.sum(axis=1)))
+            doubt = np.where(suspects, 1 - verdict.trust, 0).sum(axis=1)
+            of_points.append((verdict.seen.sum(axis=1), suspects.sum(axis=1), doubt))
             found = most_suspicious(x, verdict, min(top, int(suspects.sum())))
             found["point"] = rows[found["point"] + first]
             worst = _merged(worst, found, top)
             first, lost_points = first + len(x), lost_points + lost
     counted = [np.concatenate(column) for column in zip(*of_points, strict=True)]
-    return Survey(rows, n, observed, suspect, largest, counted[0], counted[1], worst, lost_points)
+    return Survey(rows, n, observed, suspect, largest, *counted, worst, lost_points)
 
 
 def _merged(known: dict[str, Array], found: dict[str, Array], top: int) -> dict[str, Array]:

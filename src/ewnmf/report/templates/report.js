@@ -49,6 +49,18 @@
   }
   const nameOf = (j) => data.names[j];
 
+  /** A few round numbers from `low` to `high`. */
+  function ticks(low, high, count) {
+    const raw = (high - low) / count;
+    if (!(raw > 0)) return [low];
+    const power = 10 ** Math.floor(Math.log10(raw));
+    const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= raw * (1 - 1e-9));
+    const found = [];
+    for (let k = Math.ceil(low / step - 1e-9); k <= high / step + 1e-9; k += 1) found.push(k * step);
+    return found;
+  }
+  const narrow = window.matchMedia("(max-width: 560px)");
+
   function images(point) {
     const captions = { value: "Original", expected: "Expected", trust: "Trust", repaired: "Repaired" };
     const box = make("div", { class: "four" });
@@ -56,11 +68,13 @@
       const alt = `${caption} image of point ${point.name}`;
       box.append(make("figure", {}, make("figcaption", {}, caption), make("img", { src: point.images[name], alt })));
     }
-    return make("div", {}, box, make("p", {}, make("small", {}, "Trust: the darker, the more distrusted.")));
+    const ramp = make("img", { class: "ramp", src: data.scale.trust, alt: "" });
+    const said = `. In the others black is ${shown(data.scale.black)} and white ${shown(data.scale.white)}.`;
+    return make("div", {}, box, make("p", {}, make("small", {}, "Trust from 0 ", ramp, " to 1", said)));
   }
 
   function series(point) {
-    const width = 900, height = 240, left = 60, bottom = 30, top = 10;
+    const width = narrow.matches ? 420 : 900, height = 240, left = 60, bottom = 30, top = 10;
     const lines = point.series, count = lines.value.length;
     const all = [...lines.value, ...lines.repaired, ...lines.expected].filter((value) => value !== null);
     const low = Math.min(...all), high = Math.max(...all), span = high - low || 1;
@@ -72,7 +86,7 @@
     for (const [from, to] of lines.suspect) {
       svg.append(make("rect", { class: "shade", x: x(from) - half, y: top, width: Math.max(2, x(to) - x(from) + 2 * half), height: height - bottom - top }));
     }
-    for (const value of [low, (low + high) / 2, high]) {
+    for (const value of ticks(low, high, 4)) {
       svg.append(make("line", { class: "grid", x1: left, x2: width - 10, y1: y(value), y2: y(value) }));
       svg.append(make("text", { class: "tick", x: left - 6, y: y(value) + 4, "text-anchor": "end" }, shown(value)));
     }
@@ -96,14 +110,17 @@
       const key = make("svg", { width: 28, height: 10, "aria-hidden": "true" }, make("path", { class: `line ${look}`, d: "M0 5L28 5" }));
       legend.append(make("span", {}, key, ` ${name}`));
     }
+    if (lines.suspect.length) legend.append(make("span", {}, "shaded: suspect"));
     return make("div", {}, svg, legend);
   }
 
   function entries(point) {
     const head = make("tr");
-    for (const name of ["Attribute", "Value", "Expected", "Value and expected", "Trust", "Repaired"]) head.append(make("th", { scope: "col" }, name));
+    for (const name of [data.kind === "words" ? "Word" : "Attribute", "Value", "Expected"]) head.append(make("th", { scope: "col" }, name));
+    head.append(make("th", { scope: "col" }, make("span", { class: "wide" }, "Value and expected")));
+    for (const name of ["Trust", "Repaired"]) head.append(make("th", { scope: "col" }, name));
     const body = make("tbody");
-    for (const [j, value, expected, trust, suspect] of point.entries) {
+    for (const [j, value, expected, trust, repaired, suspect] of point.entries) {
       const name = make("th", { scope: "row" }, make("bdi", {}, nameOf(j)));
       if (suspect) name.append(" ", make("span", { class: "tag" }, "suspect"));
       const largest = data.largest[j] || 1;
@@ -111,7 +128,6 @@
       const both = make("span", { class: "both", "aria-hidden": "true" },
         make("span", { class: `bar ${suspect ? "red" : "blue"}`, style: width(value) }),
         make("span", { class: "bar hollow", style: width(expected) }));
-      const repaired = suspect || value === null ? expected : value;
       const cells = [shown(value), shown(expected), both, trust === null ? "missing" : trust.toFixed(2), shown(repaired)];
       const row = make("tr", suspect ? { class: "suspect" } : {}, name);
       for (const cell of cells) row.append(make("td", {}, cell));
@@ -228,7 +244,7 @@
 
   function drawMap() {
     if (!box) return;
-    const map = data.map, width = 900, height = 520, edge = 30;
+    const map = data.map, width = narrow.matches ? 420 : 900, height = narrow.matches ? 400 : 520, edge = 30;
     const group = map.groups[byId("colour").value];
     const range = (values) => { const low = Math.min(...values), high = Math.max(...values); return [low, high - low || 1]; };
     const [left, wide] = range(map.x), [low, tall] = range(map.y);
@@ -298,6 +314,6 @@
   tellTheme();
   listPoints("");
   drawMap();
-  const worst = data.points.reduce((best, point, place) => (point.share > data.points[best].share ? place : best), 0);
-  pick(worst);
+  pick(places.get(data.first) ?? 0);
+  narrow.addEventListener("change", () => { drawMap(); pick(current); });
 })();
