@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import sys
 from typing import Any
 
@@ -26,6 +28,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Any:
     X[5:9, 2] = 20
     lines = ["time,a,b,<b>c</b>,d,e", *(f"t{i}," + ",".join(f"{x:.5f}" for x in row) for i, row in enumerate(X))]
     (here / "table.csv").write_text("\n".join(lines))
+    (here / "others.csv").write_text("\n".join(["f,g,h,i,j", *(line.partition(",")[2] for line in lines[1:])]))
+    (here / "head.csv").write_text("a,b,<b>c</b>,d,e\n")
     (here / "photos").mkdir()
     for i, image in enumerate(load_digits().images[:24]):
         Image.fromarray((15 * image).astype(np.uint8)).save(here / "photos" / f"{i:02}.png")
@@ -98,6 +102,18 @@ def test_report_of_a_saved_model(folder, run, tmp_path):
             ("report", "t", "table.csv", "--id", "time", "--false-alarms", "3", "-o", "x.html"),
             "false_alarms=3.0 must be",
         ),
+        (
+            ("report", "t", "others.csv", "-o", "x.html"),
+            "has 'f' as its 1. attribute, but t was fitted with",
+        ),
+        (("plot", "t", "others.csv", "--what", "trust", "-o", "x.png"), "give the same columns in the same order"),
+        (("report", "t", "head.csv", "-o", "x.html"), "head.csv has no points: 0 x 5 numbers were found"),
+        (("plot", "t", "head.csv", "--what", "repair", "-o", "x.png"), "give at least one row of numbers"),
+        (
+            ("report", "t", "table.csv", "--id", "time", "-o", "no/x.html"),
+            "x.html could not be written (No such file",
+        ),
+        (("plot", "t", "-o", "table.csv/x.png"), "x.png could not be written (Not a directory)"),
     ],
 )
 def test_bad_requests_end_in_a_sentence(folder, run, monkeypatch, arguments, sentence):
@@ -105,7 +121,29 @@ def test_bad_requests_end_in_a_sentence(folder, run, monkeypatch, arguments, sen
     error = run(*arguments, code=2).err
     assert sentence in error
     assert error.count("\n") == 1
-    assert not (folder / "x.html").exists()
+    assert not [*folder.glob("x.*"), *folder.glob("*unfinished*")]
+
+
+@pytest.mark.parametrize("command", [("report", "x.html"), ("plot", "x.png", "--what", "trust")])
+def test_a_full_disk_leaves_nothing(folder, run, monkeypatch, tmp_path, command):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    what, name, *options = command
+    monkeypatch.setattr(os, "fsync", full)
+    said = run(what, folder / "p", folder / "photos", "-o", tmp_path / name, *options, code=2)
+    assert said.err == (
+        f"ewnmf: {tmp_path / name} could not be written (No space left on device); nothing was left under that name.\n"
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_one_point_can_be_shown(folder, run, tmp_path):
+    one = tmp_path / "one.csv"
+    one.write_text("\n".join((folder / "table.csv").read_text().splitlines()[:2]))
+    run("report", folder / "t", one, "--id", "time", "-o", tmp_path / "one.html")
+    for what in ("components", "trust", "repair", "clusters"):
+        run("plot", folder / "t", one, "--id", "time", "--what", what, "-o", tmp_path / f"{what}.png")
 
 
 def test_missing_extras_are_named(folder, run, monkeypatch, tmp_path):
@@ -118,7 +156,13 @@ def test_missing_extras_are_named(folder, run, monkeypatch, tmp_path):
         said = run("fit", folder / "photos", "-k", 3, "-o", tmp_path / "q", "--pictures", *FIT, code=2)
         assert 'pip install "ewnmf[plots]"' in said.err
         assert not (tmp_path / "q").exists()
+        for what in ("components", "trust"):
+            said = run("plot", folder / "p", folder / "photos", "--what", what, "-o", tmp_path / "x.png", code=2)
+            assert said.err == 'ewnmf: ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".\n'
+        assert not list(tmp_path.glob("*x.png*"))
     _template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     said = run("fit", folder / "table.csv", "-k", 3, "--id", "time", "-o", tmp_path / "r", "--report", *FIT, code=2)
+    assert said.err == 'ewnmf: ewnmf.report needs Jinja2: pip install "ewnmf[report]".\n'
+    said = run("report", folder / "p", folder / "photos", "-o", tmp_path / "r.html", code=2)
     assert said.err == 'ewnmf: ewnmf.report needs Jinja2: pip install "ewnmf[report]".\n'

@@ -202,6 +202,40 @@ def test_large_data_is_sampled_and_the_page_says_so(images_model, digits):
     assert len(page.data["points"]) <= 400
 
 
+def test_100000_points_are_sampled_and_the_page_says_so():
+    X = low_rank(100_000, 50)
+    model = NMF(2, tol=0, max_iter=3, random_state=0).fit(X[:200])
+    text = report.render(model, X)
+    page = Page(text)
+    assert "Of 100,000 points 50,000 were looked at, in equal distances; counts are of these." in page.text
+    assert 200 <= len(page.data["points"]) <= 400
+    assert f"{len(page.data['points'])} points can be picked" in page.text
+    assert len(text) < 5e6
+
+
+def test_features_that_never_change_have_a_report():
+    for X in (np.ones((30, 6)), np.zeros((30, 6)), np.tile(np.arange(6.0), (30, 1))):
+        model = NMF(2, tol=0, max_iter=3, random_state=0).fit(X)
+        page = Page(report.render(model, X))
+        assert "Nothing looks damaged." in page.text
+        assert "No entry is suspect." in page.text
+
+
+def test_a_feature_and_a_point_without_any_value(repairer, table):
+    X = table.copy()
+    X["sensor 3"], X.iloc[4] = np.nan, np.nan
+    page = Page(report.render(repairer, X))
+    assert "1 of the points have no entry that is both observed and trusted." in page.text
+    gone = next(point for point in page.data["points"] if point["name"] == "day 4")
+    assert gone["missing"] == 12
+    assert all(value is None and repaired is not None for _, value, _, _, repaired, _ in gone["entries"])
+
+
+def test_columns_of_other_names_are_refused(repairer, table):
+    with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+        report.render(repairer, table.rename(columns={"sensor 1": "other"}))
+
+
 @pytest.mark.parametrize("container", [pl.from_pandas, lambda table: table.to_numpy().tolist()])
 def test_every_container_is_taken(repairer, table, container):
     page = Page(report.render(repairer, container(table)))

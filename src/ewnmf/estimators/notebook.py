@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import math
+import os
+from functools import cache
 from html import escape
+from importlib.metadata import PackageNotFoundError, metadata
 from typing import Any
 
 from sklearn import get_config
 from sklearn.utils import estimator_html_repr
 
-__all__ = ["Notebook", "fitted_sentence"]
+__all__ = ["Notebook", "documentation", "fitted_sentence"]
+
+HOME = "EWNMF_DOCS"
+"""The environment variable that says where the documentation is: the address of the site, or of a built copy."""
 
 
 class Notebook:
-    """The diagram of parameters, with a sentence on the fit where there is one."""
+    """The diagram of parameters, with a sentence on the fit where there is one.
+
+    Its question mark leads to the class's page where it is known where the documentation is, and is absent else.
+    """
+
+    _doc_link_module = "ewnmf"
+
+    @property
+    def _doc_link_template(self) -> str:
+        home = documentation()
+        return "" if home is None else f"{home}/api/generated/ewnmf.{{estimator_name}}.html"
 
     def _repr_html_inner(self) -> str:
         said = fitted_sentence(self)
@@ -24,6 +40,25 @@ class Notebook:
         if get_config()["display"] == "diagram":
             bundle["text/html"] = self._repr_html_inner()
         return bundle
+
+
+def documentation() -> str | None:
+    """The address of the documentation: as the environment says, or the package's own; None where there is none."""
+    home = os.environ.get(HOME) or _published()
+    if not home or not home.startswith(("https://", "http://", "file://")):
+        return None
+    return escape(home.rstrip("/")).replace("{", "%7B").replace("}", "%7D")
+
+
+@cache
+def _published() -> str | None:
+    """``Documentation`` of the package's project URLs; there is none before the first release."""
+    try:
+        urls = metadata("ewnmf").get_all("Project-URL") or []
+    except PackageNotFoundError:
+        return None
+    known = dict(url.split(", ", 1) for url in urls if ", " in url)
+    return known.get("Documentation")
 
 
 def fitted_sentence(estimator: Any) -> str:

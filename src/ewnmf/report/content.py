@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -278,7 +279,9 @@ def _map(
     """Places of codes in two dimensions, with clusters and known labels."""
     step = max(1, -(-len(rows) // _ON_THE_MAP))
     shown = np.union1d(chosen, rows[::step])
-    codes = codes_of(estimator, X if len(shown) == X.shape[0] else _safe_indexing(X, shown))
+    with warnings.catch_warnings():  # of points without a value, which the notes tell
+        warnings.simplefilter("ignore", UserWarning)
+        codes = codes_of(estimator, X if len(shown) == X.shape[0] else _safe_indexing(X, shown))
     if len(shown) < 2 or codes.shape[1] < 2:
         return None
     places, shares = map_of(codes)
