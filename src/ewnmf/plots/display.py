@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from math import ceil
 from textwrap import fill
@@ -31,6 +32,7 @@ __all__ = [
     "mosaic",
     "shade",
     "short",
+    "titled",
 ]
 
 BLUE, VERMILION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#B8B8B8"
@@ -38,6 +40,7 @@ ORANGE = "#E69F00"
 LINES = ((VERMILION, "--"), (BLUE, "-"), (GREEN, "-."), (PURPLE, ":"))
 MISSING = "#DDDDDD"
 _LONGEST_NAME = 28
+_FROM_THE_LEFT = "\u200e"
 
 
 class Display:
@@ -101,6 +104,13 @@ def short(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name that fits beside an axis, with nothing in it that matplotlib would take for mathematics."""
     name = name if len(name) <= longest else f"{name[: longest - 1]}…"
     return name.replace("$", r"\$")
+
+
+def titled(*words: object) -> str:
+    """Words with names among them as a title; it is read from the left whatever way its names are."""
+    title = " ".join(short(str(word)) for word in words if word != "")
+    turned = any(unicodedata.bidirectional(letter) in ("R", "AL") for letter in title)
+    return f"{_FROM_THE_LEFT}{title}" if turned else title
 
 
 def finished(ax: Axes, *, legend: bool = True, **legend_options: Any) -> Axes:

@@ -72,6 +72,7 @@ class GammaPathDisplay(Display):
         else:
             plain.set_label("plain NMF (chosen)")
         where.set_xscale("log")
+        where.margins(x=0.12)
         where.set_xticks(path.relative[finite], [f"{value:.3g}x" for value in path.relative[finite]])
         where.set_xticks([], minor=True)
         where.set_xlabel("gamma / mean loss of plain NMF (to the left: fewer attributes are trusted)")

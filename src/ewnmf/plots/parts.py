@@ -157,11 +157,12 @@ class ComponentsDisplay(Display):
         width = min(self.n_columns or 10, len(patterns))
         height = ceil(len(patterns) / width)
         aspect = self.kind.shape[0] / self.kind.shape[1]
-        (where,) = self._panels(ax, size=(1.6 + 0.95 * width, 0.5 + (0.95 * aspect + 0.2) * height))
+        (where,) = self._panels(ax, size=(1.6 + 0.95 * width, max(1.7, 0.5 + (0.95 * aspect + 0.2) * height)))
         images = patterns.reshape(-1, *self.kind.shape)
         titles = [str(k + 1) for k in range(len(images))]
         shown = mosaic(where, images, width, colours="PuOr" if signed else "gray", scale=scale, titles=titles)
-        self.figure_.colorbar(shown, ax=where, label="share of the largest", aspect=15, shrink=0.8)
+        bar = self.figure_.colorbar(shown, ax=where, aspect=15, shrink=0.8)
+        bar.set_label("share of the largest", fontsize=8)
 
     def _heat_map(self, ax: Axes | None) -> None:
         patterns, (scale, signed) = self.patterns, self._scale

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
-from ewnmf.plots.display import BLUE, GREY, VERMILION, framed, mosaic, shade, short
+from ewnmf.plots.display import BLUE, GREY, VERMILION, framed, mosaic, shade, short, titled
 from ewnmf.plots.parameters import documented
 from ewnmf.plots.points import PointsDisplay, limits
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["RepairDisplay"]
+
+NOTHING = 1e-4
 
 
 @documented()
@@ -94,7 +96,7 @@ class RepairDisplay(PointsDisplay):
         self._lines(
             ax,
             self._series_axis,
-            [(str(judged.labels[p]), judged.values[p], judged.repaired[p], judged.suspects[p]) for p in at],
+            [(titled("point", judged.labels[p]), judged.values[p], judged.repaired[p], judged.suspects[p]) for p in at],
         )
 
     def _columns(self, ax: Axes | None) -> None:
@@ -102,7 +104,7 @@ class RepairDisplay(PointsDisplay):
         drawn = []
         for j in judged.columns(min(self.n_points, judged.values.shape[1])):
             share = 100 * judged.suspects[:, j].mean()
-            name = f"{short(judged.kind.names[j])} ({share:.0f} % suspect)"
+            name = titled("", judged.kind.names[j], f"({share:.2g} % suspect)")
             drawn.append((name, judged.values[:, j], judged.repaired[:, j], judged.suspects[:, j]))
         self._lines(ax, judged.rows, drawn)
         self.axes_[-1].set_xlabel("point")
@@ -147,7 +149,7 @@ class RepairDisplay(PointsDisplay):
         order = np.argsort(trust, kind="stable")[:top]
         places = np.arange(len(order))
         values, expected = judged.values[point, order], judged.expected[point, order]
-        numbers = [f"{v:.4g}  →  {y:.4g}" for v, y in zip(values, expected, strict=True)]
+        numbers = [f"{_figures(v, y)}  →  {_figures(y, v)}" for v, y in zip(values, expected, strict=True)]
         if judged.kind.name == "table":  # attributes of different units
             largest = np.fmax(np.abs(values), np.abs(expected))
             unit = np.where(largest > 0, largest, 1)
@@ -167,5 +169,10 @@ class RepairDisplay(PointsDisplay):
         beside.set_yticks(places, ["missing" + said[3:] if said.startswith("nan") else said for said in numbers])
         beside.tick_params(length=0, labelsize=8)
         beside.spines["right"].set_visible(False)
-        framed(where, f"point {short(str(judged.labels[point]))}")
+        framed(where, titled("point", judged.labels[point]))
         where.grid(axis="x", color="#E5E5E5")
+
+
+def _figures(value: float, beside: float) -> str:
+    """Four figures of a value; 0 for what is nothing beside the other."""
+    return "0" if abs(value) < NOTHING * abs(beside) else f"{value:.4g}"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
-from ewnmf.plots.display import BLUE, MISSING, VERMILION, bar_panel, framed, mosaic, shade, short
+from ewnmf.plots.display import BLUE, MISSING, VERMILION, bar_panel, framed, mosaic, shade, short, titled
 from ewnmf.plots.parameters import documented
 from ewnmf.plots.points import PointsDisplay, limits
 
@@ -71,7 +71,7 @@ class TrustDisplay(PointsDisplay):
         assert shape is not None
         at = judged.worst(self.n_points)
         aspect = shape[0] / shape[1]
-        above, below = self._panels(ax, 2, 1, size=(1.9 + 1.1 * len(at), 0.6 + 2 * (1.1 * aspect + 0.15)))
+        above, below = self._panels(ax, 2, 1, size=(2.2 + 1.1 * len(at), 0.6 + 2 * (1.1 * aspect + 0.15)))
         values = judged.values[at].reshape(-1, *shape)
         titles = [str(label) for label in judged.labels[at]]
         shown = mosaic(above, values, len(at), colours="gray", scale=limits(values), titles=titles, row_labels=["data"])
@@ -92,7 +92,7 @@ class TrustDisplay(PointsDisplay):
             where.plot(axis, judged.values[point], color=BLUE, lw=1)
             shade(where, axis, judged.suspects[point], "suspect")
             where.margins(x=0)
-            framed(where, short(str(judged.labels[point])))
+            framed(where, titled("point", judged.labels[point]))
         for left in made[len(at) :]:
             left.set_axis_off()
         return "Shaded: suspect." if judged.suspects[at].any() else "Nothing is suspect."
