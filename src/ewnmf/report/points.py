@@ -40,9 +40,8 @@ def embedded(judged: Judged) -> list[dict[str, Any]]:
     kind = judged.kind.name
     scale = limits(judged.values)
     largest = np.fmax(np.abs(judged.values), np.abs(judged.expected)).max(axis=0)
-    judged = replace(
-        judged, **{name: _without_dust(getattr(judged, name), largest) for name in ("expected", "repaired")}
-    )
+    expected, repaired = (_without_dust(table, largest) for table in (judged.expected, judged.repaired))
+    judged = replace(judged, expected=expected, repaired=repaired)
     share = judged.distrust
     points = []
     for place, row in enumerate(judged.rows.tolist()):

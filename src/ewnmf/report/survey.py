@@ -97,8 +97,8 @@ def survey(estimator: Any, X: Any, false_alarms: float, *, top: int, most: int =
             found["point"] = rows[found["point"] + first]
             worst = _merged(worst, found, top)
             first, lost_points = first + len(x), lost_points + lost
-    counted = [np.concatenate(column) for column in zip(*of_points, strict=True)]
-    return Survey(rows, n, observed, suspect, largest, *counted, worst, lost_points)
+    there, doubted, doubt = (np.concatenate(column) for column in zip(*of_points, strict=True))
+    return Survey(rows, n, observed, suspect, largest, there, doubted, doubt, worst, lost_points)
 
 
 def _merged(known: dict[str, Array], found: dict[str, Array], top: int) -> dict[str, Array]:
