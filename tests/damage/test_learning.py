@@ -117,3 +117,21 @@ def test_constant_and_empty_attributes():
     assert not verdict.suspects(0.01)[:, 3].any()
     np.testing.assert_allclose(verdict.expected[:, 3], 2)
     assert np.isfinite(verdict.expected).all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e35])
+def test_data_of_no_spread_is_learned_from(scale: float) -> None:
+    """Constant attributes, whose spread is rounding, and components far beyond it."""
+    X = scale * (1 + 1e-16 * np.random.default_rng(0).integers(0, 4, (30, 4)))
+    codes, components = np.random.default_rng(1).random((30, 5)), scale * np.random.default_rng(2).random((5, 4))
+    found = learn(Sample(X, np.ones(X.shape, dtype=bool), codes, components, np.arange(30)))
+    assert all(np.isfinite(part).all() for part in (found.mean, found.loadings, found.noise, found.spread))
+    assert np.isfinite(examine(X, np.ones(X.shape, dtype=bool), found).expected).all()
+
+
+def test_loadings_of_any_size_leave_factors_that_can_be_solved_for() -> None:
+    rng = np.random.default_rng(0)
+    model = Expectation(np.zeros(6), rng.normal(size=(4, 6)) * 1e12, np.full(6, 1e-6))
+    gain, rest = model._gain()
+    assert np.isfinite(gain).all()
+    assert (np.linalg.eigvalsh(rest) > -1e-12).all()

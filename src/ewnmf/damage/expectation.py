@@ -46,7 +46,8 @@ class Expectation(NamedTuple):
     def _gain(self) -> tuple[Array, Array]:
         """From deviations to factors (m x K), and what factors then still vary (K x K)."""
         weighted = self.loadings / self.noise
-        rest = np.linalg.inv(np.eye(len(self.loadings)) + weighted @ self.loadings.T)
+        known, directions = np.linalg.eigh(weighted @ self.loadings.T)
+        rest = (directions / (1 + np.maximum(known, 0))) @ directions.T
         return weighted.T @ rest, rest
 
     def filled(self, X: Array, hidden: Array, filled: Array | None, turns: int) -> Array:
@@ -78,21 +79,21 @@ class Expectation(NamedTuple):
         deviations = np.where(hidden, 0, x - self.mean)
         factors = deviations @ gain
         if some.any():
-            needed = np.linalg.inv(rest) - self._information(hidden[some], weighted)
+            needed = np.eye(len(rest)) + self._information(~hidden[some], weighted)
             factors[some] = np.linalg.solve(needed, (deviations[some] @ weighted.T)[..., None])[..., 0]
         expected = self.mean + factors @ self.loadings
         residuals = x - expected
         return np.where(hidden, residuals, residuals / np.maximum(1 - own, _OWN)), expected
 
-    def _information(self, hidden: Array, weighted: Array) -> Array:
-        """What hidden entries would have said of the factors (n x K x K)."""
+    def _information(self, shown: Array, weighted: Array) -> Array:
+        """What the entries that are `shown` say of the factors (n x K x K)."""
         K, m = weighted.shape
-        known = np.zeros((len(hidden), K * K))
+        known = np.zeros((len(shown), K * K))
         width = max(1, _PRODUCTS // (K * K))
         for at in range(0, m, width):
             part = slice(at, at + width)
             products = weighted[:, None, part] * self.loadings[None, :, part]
-            known += hidden[:, part].astype(np.float64) @ products.reshape(K * K, -1).T
+            known += shown[:, part].astype(np.float64) @ products.reshape(K * K, -1).T
         return known.reshape(-1, K, K)
 
     def refined(self, X: Array, hidden: Array, filled: Array, steps: int) -> tuple[Expectation, Array]:

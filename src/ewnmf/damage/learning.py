@@ -47,6 +47,8 @@ _MANY, _MOST = 0.2, 0.5
 _ALL = 0.98
 """A standard deviation is by values up to this quantile: single ones are no measure."""
 _NORMAL = 1.4826
+_CONSTANT = 1e-12
+"""Up to this variance, in units of the spread, an attribute is constant where it is known."""
 _FARTHEST = 50.0
 """Values count up to so many robust standard deviations from their median."""
 
@@ -170,7 +172,8 @@ def _widened(limits: Calibration, floor: Array, unit: Array) -> Calibration:
 def _first(sample: Sample, center: Array, unit: Array, x: Array, hidden: Array) -> Expectation:
     """What codes and components say, in standard units."""
     start = Expectation.of(sample.codes, sample.components / unit, np.ones(x.shape[1]))
-    start = start._replace(mean=start.mean + (sample.offset - center) / unit)
+    mean = np.clip(start.mean + (sample.offset - center) / unit, -_FARTHEST, _FARTHEST)
+    start = start._replace(mean=mean, loadings=np.clip(start.loadings, -_FARTHEST, _FARTHEST))
     expected = (sample.codes @ sample.components + (sample.offset - center)) / unit
     return _with_noise(start, x, expected, ~hidden)
 
@@ -182,7 +185,7 @@ def _with_noise(now: Expectation, x: Array, expected: Array, known: Array) -> Ex
     mean = np.where(known, x, 0).sum(axis=0) / count
     variance = np.where(known, (x - mean) ** 2, 0).sum(axis=0) / count
     spread = np.nan_to_num(_NORMAL * column_quantiles(np.abs(there - expected), 0.5), nan=1.0)
-    return now.quieter(spread, np.where(variance > 0, variance, 1.0))
+    return now.quieter(spread, np.where(variance > _CONSTANT, variance, 1.0))
 
 
 def _level(scores: Array, counted: Array) -> float:
