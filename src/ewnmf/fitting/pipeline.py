@@ -213,6 +213,9 @@ def run(
             callbacks=watched,
             fixed=len(fixed),
             zero=zero if rows is None else None,
+            unseen=points.unseen_attributes
+            if rows is None
+            else np.flatnonzero(np.isin(rows, points.unseen_attributes)),
             watch=settings.watch,
         )
     except Interrupted as interrupt:

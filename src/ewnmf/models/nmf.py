@@ -143,10 +143,10 @@ class Multiplicative(Rule):
         return self.loss.quadratic
 
     def weight_shares(self, basis: Basis, stats: Stats, gram: Array) -> Array:
-        """``(A*Y)H' / (YH')``, the weights that an entry of the basis meets, by their mean."""
+        """``(A*Y)H' / (YH')``, the weights that an entry of the basis meets, by their mean where there are any."""
         weighted, W = (np.array(part, np.float64, order="C") for part in (stats[1], basis[0]))
         alike = W @ gram
-        mean = float(weighted.sum() / (alike.sum() or 1.0))
+        mean = float(weighted.sum() / (alike[weighted.any(axis=1)].sum() or 1.0))
         if not 0 < mean < math.inf:
             return np.ones_like(alike)
         shares: Array = np.divide(weighted, mean * alike, out=np.ones_like(alike), where=alike > 0)

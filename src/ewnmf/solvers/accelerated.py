@@ -101,9 +101,13 @@ def along(now: Array, before: Array, step: float | Array, floor: float) -> Array
     return further
 
 
-def balanced(factors: Factors, fixed: int) -> Factors:
-    """The same product from components of equal sums, but for those that stay; extrapolation drives them apart."""
-    W, sums = factors.W, np.array(factors.W.T, np.float64, order="C").sum(axis=1)
+def balanced(factors: Factors, fixed: int, unseen: Array | None = None) -> Factors:
+    """The same product from components of equal sums, but for those that stay; extrapolation drives them apart.
+
+    Attributes that are `unseen` have whatever they started with, and do not count.
+    """
+    W, seen = factors.W, factors.W if unseen is None else np.delete(factors.W, unseen, axis=0)
+    sums = np.array(seen.T, np.float64, order="C").sum(axis=1)
     moves = (sums > 0) & (np.arange(sums.size) >= fixed)
     if moves.sum() < 2:
         return factors

@@ -112,11 +112,13 @@ def solve(
     callbacks: Sequence[Callback] = (),
     fixed: int = 0,
     zero: Array | None = None,
+    unseen: Array | None = None,
     watch: Watch | None = None,
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
-    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`. `tol` is for plain steps;
+    The first `fixed` components stay as they are, and all are 0 for the attributes `zero`; of those that are `unseen`
+    nothing was observed. `tol` is for plain steps;
     a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
     """
     if order not in ORDERS:
@@ -132,7 +134,7 @@ def solve(
             counted = limited if watch is None else _counted(limited, watch, max_iter)
             solution = _iterate(run, counted, stop, tuner, callbacks)
     if chosen.extrapolates and run.kernel.rule.scales_freely:
-        solution = solution._replace(factors=balanced(solution.factors, fixed))
+        solution = solution._replace(factors=balanced(solution.factors, fixed, unseen))
     return solution
 
 
