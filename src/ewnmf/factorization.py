@@ -90,11 +90,11 @@ class Factorization:
         ndarray of shape (n_samples, n_features)
             The weights.
         """
-        seen = self._points.seen
-        unit = Unit.of(self.problem, self._points.take(self._points.counted))
-        data = replace(self._points.take(seen).times(unit.value).data, s=None)
+        seen, counted = self._points.seen, self._points.take(self._points.counted)
+        unit = Unit.of(self.problem, counted)
+        fitted, data = counted.times(unit.value).data, replace(self._points.take(seen).times(unit.value).data, s=None)
         H, W = self.codes[seen].T, times(self.components.T, unit.value)
-        A = weights_of(unit.problem, W, H, data, tiny=data.tiny, facts=data.facts(unit.problem)).T
+        A = weights_of(unit.problem, W, H, data, tiny=fitted.tiny, facts=fitted.facts(unit.problem)).T
         return spread(A, seen)
 
     @classmethod

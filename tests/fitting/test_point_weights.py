@@ -308,3 +308,21 @@ def test_a_point_of_no_weight_does_not_move_the_floors(as_sparse: bool) -> None:
     assert data.tiny == others.tiny
     assert data.facts(problem).basis_floor == others.facts(problem).basis_floor
     assert data.scale == 1.9
+
+
+def test_weights_of_a_factorization_do_not_see_points_of_weight_zero() -> None:
+    """Reconstructions of 0 cost what a share of the largest value does: the largest of those that count."""
+    X = np.array([[3.0, 6, 2, 7], [0, 4, 1, 3], [1100, 2, 5, 3]])
+    fixed = np.array([[0.9, 0.2, 0.8, 0.0], [0.7, 0.0, 0.1, 0.5]])
+    asked: dict[str, Any] = {
+        "loss": "kullback-leibler",
+        "weighting": "huber",
+        "gamma": 0.1,
+        "fixed_components": fixed,
+        "codes": np.ones((3, 2)),
+        "components": fixed,
+        "max_iter": 2,
+    }
+    zero = ewnmf.factorize(X, 2, model="onmf", sample_weight=np.array([1.0, 1, 0]), **asked)
+    without = ewnmf.factorize(X[:2], 2, model="onmf", **{**asked, "codes": np.ones((2, 2))})
+    np.testing.assert_allclose(zero.weights()[:2], without.weights(), rtol=1e-12)
