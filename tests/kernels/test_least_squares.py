@@ -170,3 +170,10 @@ def test_components_of_nothing_get_no_codes() -> None:
         H = kernel.encode(Block(X), np.ones((3, 16), order="F"), (W,), 50, 0.0)
         assert np.all(H[1] == 0)
         assert np.all(H[0] + H[2] > 0)
+
+
+def test_systems_of_single_precision_are_made_in_double() -> None:
+    """With weight in two of three attributes three codes are not unique: compiled code must choose as the reference."""
+    made = Made((weightings.Entropy(1e-3), True, False), 6, 3, 3, 5, models.NMF())
+    mine, theirs = (made.codes(kernel) for kernel in (made.kernel, made.reference))
+    np.testing.assert_allclose(mine, theirs, atol=1e-3)

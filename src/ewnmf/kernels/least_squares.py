@@ -110,7 +110,8 @@ def _fit_face(G: Float64, b: Float64, h: Float64, most: float) -> None:
             limit = 1.0
             step = np.linalg.solve(U, np.linalg.solve(U.T, (b - G @ h)[free]))
         ends = np.where(step < 0, 0.0, most)
-        shares = np.divide(ends - h[free], step, out=np.full(free.size, np.inf), where=step != 0)
+        with np.errstate(over="ignore"):  # next to no step, and as many of them as one likes
+            shares = np.divide(ends - h[free], step, out=np.full(free.size, np.inf), where=step != 0)
         first = int(np.argmin(shares))
         h[free] = np.clip(h[free] + min(limit, shares[first]) * step, 0.0, most)
         if shares[first] >= limit:
@@ -173,7 +174,8 @@ def opened(kernel: Kernel, block: Block, H: Array, W: Array) -> Array:
 
 
 def _descend(kernel: Kernel, systems: _Systems, block: Block, H: Array, W: Array, max_iter: int, tol: float) -> Array:
-    """Rounds from the codes `H`, each point until its ``E`` falls by at most `tol` of itself."""
+    """Rounds from the codes `H`, each point until its ``E`` falls by at most `tol` of itself, or by rounding alone."""
+    tol = max(tol, flat(H.dtype) - 1)
     A, E = _look(kernel, block, H, W)
     going, curved = np.ones(E.size, dtype=bool), np.ones(E.size, dtype=bool)
     for _ in range(max_iter):

@@ -126,8 +126,9 @@ class FusedKernel(Kernel):
         """Coordinate descent: products with the data by BLAS, the rest compiled."""
         X, Wt, codes = block.X.T, np.ascontiguousarray(W.T), np.ascontiguousarray(H.T)
         rule: Any = self.rule
-        B = np.dot(X, W).astype(np.float64, copy=False)
-        slopes = B - codes.astype(np.float64, copy=False) @ G
+        with np.errstate(invalid="ignore"):  # as in `reconstruct`
+            B = np.dot(X, W).astype(np.float64, copy=False)
+            slopes = B - codes.astype(np.float64, copy=False) @ G
         near, losses = NEARLY_FITTED if X.dtype == np.float64 else 1.0, np.empty(X.shape[0])
         loaded.coordinates().measure_rows(X, B, slopes, Wt, codes, near, losses)
         new = _moved_rows(G, slopes, rule.on_codes, rule.sweeps(len(H)), codes)
@@ -235,9 +236,9 @@ class FusedKernel(Kernel):
         if held is None or held[0] is not W:
             rows = np.ascontiguousarray(supported(W, self.rule.basis_floor))
             linear, ridge = self.rule.on_codes  # type: ignore[attr-defined]
-            both = np.ascontiguousarray(rows.T), rows, self._pairs(rows, own)
-            systems = Systems(loaded.gemm(W.dtype), *both, linear / 2, ridge / 2, largest_code(W))
-            double = rows.astype(np.float64, copy=False)
+            double, Wt = rows.astype(np.float64, copy=False), np.ascontiguousarray(rows.T)
+            made = loaded.gemm(np.float64), Wt.astype(np.float64, copy=False), double, self._pairs(double, own)
+            systems = Systems(loaded.gemm(W.dtype), Wt, *made, linear / 2, ridge / 2, largest_code(W))
             held = self.latest.held = (W, systems, double.T @ double)
         return held[1], held[2]
 

@@ -207,7 +207,7 @@ def _add_systems(work, C, room):
         if not made:
             _pair(work.rows[at : at + n], room.pairs)
         pairs = work.pairs[at : at + n] if made else room.pairs[:n]
-        add_product(work.gemm, C[:, at:], m, pairs, 0.0 if at == 0 else 1.0, room.V)
+        add_product(work.double_gemm, C[:, at:], m, pairs, 0.0 if at == 0 else 1.0, room.V)
 
 
 @njit(**ROW)
@@ -241,7 +241,7 @@ def solve(X, constant, gram, scale, work, room, codes):
                     pulled[i] = constant[at + r, i] * X[at + r, i]
             else:
                 copy_row(X[at + r], pulled)
-        product_with_transposed(work.gemm, room.R, work.Wt, room.Q)
+        product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
         if own:
             _add_systems(work, room.C, room)
         for r in range(min(SLOTS, n - at)):
@@ -275,7 +275,7 @@ def _curvature_of(weighting, loss):
 @njit(**ROW)
 def _model(how, x, y, d, t, factor, curved, c, r):
     """What a round needs of a point: the weights of its system, and those of its slope times the residual."""
-    real = c.dtype.type
+    real = t.dtype.type
     if curved:
         for i in range(x.size):
             c[i] = factor * t[i] * real(_curvature(how.weighting, d[i]))
@@ -314,8 +314,9 @@ def _empty_slot(room, trial, point, r):
 def descend(given, how, work, room, flat, tol, max_iter, codes):
     """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
 
-    Steps are taken up to `flat` times the last ``E``.
+    Steps are taken up to `flat` times the last ``E``, and a fall by that much is none.
     """
+    tol = max(tol, flat - 1)
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
     G, U, b, h, g, d, free = _desk(K)
     steps, last, marks = np.empty((2 * SLOTS, K), codes.dtype), np.empty((1, SLOTS))[0], np.empty(6 * SLOTS, np.int64)
@@ -368,7 +369,7 @@ def descend(given, how, work, room, flat, tol, max_iter, codes):
                 _empty_slot(room, trial, point, r)
                 busy -= 1
         if moving:
-            product_with_transposed(work.gemm, room.R, work.Wt, room.Q)
+            product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
             _add_systems(work, room.C, room)
         for r in range(SLOTS):
             if fresh[r]:

@@ -87,13 +87,17 @@ class Left(NamedTuple):
 class Systems(NamedTuple):
     """What systems of least squares are made of: ``W'`` and ``W``, half the penalty, and the largest code.
 
-    `pairs` (M x K(K+1)/2) are the products of the entries of every row of ``W``; where they are too large it is empty.
+    Systems are made in double precision: where few entries have weight, single would choose between solutions at
+    random. `pairs` (M x K(K+1)/2) are the products of the entries of every row of ``W``; where they are too large it is
+    empty.
     """
 
     gemm: int
     Wt: Array
-    rows: Array
-    pairs: Array
+    double_gemm: int
+    double_Wt: Float64
+    rows: Float64
+    pairs: Float64
     linear: float
     ridge: float
     most: float
@@ -107,10 +111,10 @@ class Slots(NamedTuple):
     """
 
     Y: Array
-    C: Array
-    R: Array
-    Q: Array
-    V: Array
-    pairs: Array
+    C: Float64
+    R: Float64
+    Q: Float64
+    V: Float64
+    pairs: Float64
     rows: Array
     losses: Array

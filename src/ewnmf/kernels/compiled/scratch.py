@@ -55,11 +55,11 @@ class Scratch(threading.local):
         pairs = K * (K + 1) // 2
         return Slots(
             Y=take("slots Y", (n, m), dtype),
-            C=take("slots C", (n, m), dtype),
-            R=take("slots R", (n, m), dtype),
-            Q=take("slots Q", (n, K), dtype),
-            V=take("slots V", (n, pairs), dtype),
-            pairs=take("pairs", (stretch, pairs), dtype),
+            C=take("slots C", (n, m), np.float64),
+            R=take("slots R", (n, m), np.float64),
+            Q=take("slots Q", (n, K), np.float64),
+            V=take("slots V", (n, pairs), np.float64),
+            pairs=take("pairs", (stretch, pairs), np.float64),
             rows=take("rows", (2, m), dtype),
             losses=take("losses", (1, m), dtype)[0],
         )
