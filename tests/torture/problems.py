@@ -137,6 +137,11 @@ class Problem:
         return plain and self.loss == "euclidean" and self.name in ("NMF", "EWNMF") and bool((self.priors == 1).all())
 
     @property
+    def solves_codes(self) -> bool:
+        """Whether new codes are solved by least squares."""
+        return self.loss == "euclidean" and self.name in ("NMF", "EWNMF", "ConvexNMF")
+
+    @property
     def penalised(self) -> bool:
         """Whether the cost has a part that does not scale with the data."""
         return self.options.get("method") == "soft" or bool(self.options.get("alpha_W") or self.options.get("alpha_H"))
@@ -157,9 +162,10 @@ class Problem:
         P = self.priors
         s = np.ones(len(P)) if self.sample_weight is None else self.sample_weight.astype(np.float64)
         with np.errstate(over="ignore"):
+            counted = np.where((P > 0) & (s > 0)[:, None], values, 0)
             if self.weighting == "entropy" and name != "loss":
-                return float(s @ np.max(np.where(P > 0, values, 0), axis=1))
-            return float(s @ np.sum(np.where(P > 0, P * values, 0), axis=1))
+                return float(s @ np.max(counted, axis=1))
+            return float(s @ np.sum(P * counted, axis=1))
 
     def size(self, terms: Array, name: str = "E") -> float:
         """``S``: the total of ``v^degree`` with ``v`` the larger of ``|x|`` and of `terms`, which ``y`` is a sum of.

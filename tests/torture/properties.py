@@ -255,6 +255,28 @@ def fit_transform(bench: Bench) -> None:
     same_bits({"codes": codes}, {"codes": at_once})
 
 
+def questions(bench: Bench) -> None:
+    """`trust` lies in [0, 1] and is missing where data is; `repair` is finite, and changes suspects alone."""
+    problem = bench.problem
+    if bench.problem.sparse:
+        raise Undecided
+    X, asked = problem.given(), problem.asked()
+    model = attempt(lambda: fit(problem))
+    if "weights" in asked:  # a prior weight of entries is no part of these questions
+        raise Undecided
+    observed = asked.get("mask")
+    if observed is not None:
+        X = np.where(observed, X, np.nan)
+    missing = np.isnan(X)
+    trust, repaired = demand(lambda: model.trust(X)), demand(lambda: model.repair(X))
+    suspects = demand(lambda: model.suspects(X, false_alarms=1e-5))
+    if not (((trust >= 0) & (trust <= 1)) | missing).all() or not np.isnan(trust[missing]).all():
+        raise Violation("trust leaves [0, 1], or is there where data is missing")
+    _see_finite(repaired=repaired)
+    if not (repaired == X)[~missing & ~suspects].all():
+        raise Violation("repair changes what is not suspected")
+
+
 ALWAYS: dict[str, Callable[[Bench], None]] = {"factorize": factorizes, "estimator": learns}
 CHOSEN: dict[str, Callable[[Bench], None]] = {
     "compiled": compiled,
@@ -265,6 +287,7 @@ CHOSEN: dict[str, Callable[[Bench], None]] = {
     "layout": layout,
     "file": file,
     "fit_transform": fit_transform,
+    "questions": questions,
 }
 
 

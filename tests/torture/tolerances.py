@@ -39,6 +39,11 @@ that of two. Attributes of no weight (sums that components are divided by are be
 out: what components are divided by has no digits there. So are weights of entries of which data and reconstruction are
 at the floor, where gamma times ``u`` is below what that costs; of entropy weights those of the whole point.
 
+Codes by least squares solve systems ``W' diag(c) W``, of a condition that is the square of the data's: where answers
+differ, `AMPLIFIED` times what the reference's changes by is allowed, too, when these systems move by `SHAKE` units in
+their last place (the largest of `SYSTEM_SHAKES` trials). Where a fit is exact but for ``u^2 S``, and gamma is no more
+than ``u^2`` of the data's scale, weights are made of rounding, and nothing is said.
+
 Weighted Semi-NMF corrects its basis: the error is that of the old one, larger than the new by up to ``1 / ridge``, the
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
 
@@ -69,7 +74,7 @@ __all__ = ["AMPLIFIED", "SHAKE", "UNDECIDED", "floor", "held", "rounding", "slac
 
 AMPLIFIED = 100.0
 SHAKE = 4.0
-SHAKES, MORE_SHAKES = 2, 24
+SHAKES, MORE_SHAKES, SYSTEM_SHAKES = 2, 24, 8
 UNDECIDED = 0.1
 
 
