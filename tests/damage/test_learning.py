@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from ewnmf.damage.expectation import Expectation
-from ewnmf.damage.learning import Sample, learn
+from ewnmf.damage.learning import learn
 from ewnmf.damage.verdict import examine
 from ewnmf.datasets import make_damage, make_sensors, make_spectra
+from ewnmf.fitting.points import Sample
 
 UNITS = 10.0 ** np.linspace(-3, 3, 30)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.fitting.points import Points
-from ewnmf.fitting.starts import point_numbers
+from ewnmf.fitting.starts import point_numbers, sampled_rows
 from ewnmf.losses.base import Loss
 
 __all__ = [
@@ -20,7 +20,6 @@ __all__ = [
     "hold_out",
     "losses_at",
     "sampled",
-    "sampled_rows",
     "trimmed_mean",
 ]
 
@@ -62,13 +61,6 @@ def sampled(points: Points, most: int, key: bytes) -> Points:
     """The points, or so many of them, drawn from each alone, that they have about `most` entries."""
     n, m = points.X.shape
     return points if n * m <= most else points.take(sampled_rows(points, most, key))
-
-
-def sampled_rows(points: Points, most: int, key: bytes) -> Array:
-    """Which points those are: at least one, whatever `most` is."""
-    n, m = points.X.shape
-    lots = point_numbers(points.X, points.P, 1, key)[:, 0]
-    return np.flatnonzero(lots <= max(most / (n * m), lots.min()))
 
 
 def losses_at(

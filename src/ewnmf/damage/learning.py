@@ -7,12 +7,10 @@ the end what is beyond its limit. In between the expectation learns anew from th
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.choosing.holdout import sampled_rows
 from ewnmf.damage.calibration import FEWEST, HIDING, Calibration, calibrate, column_quantiles, worst
 from ewnmf.damage.expectation import Expectation
 from ewnmf.damage.repeats import (
@@ -25,16 +23,10 @@ from ewnmf.damage.repeats import (
     unexplained,
     usual_values,
 )
-from ewnmf.fitting.points import Points
-from ewnmf.storage.matrix import dense
+from ewnmf.fitting.points import Sample
 
-__all__ = ["Sample", "learn", "sample_of"]
+__all__ = ["learn"]
 
-_POINTS, _ENTRIES = 2000, 1 << 19
-"""Points, and entries, that a calibration looks at, at the most."""
-_LEAST = 64
-"""Points that it looks at however many attributes they have."""
-_KEY = b"ewnmf: points to calibrate by"
 _KEPT = 0.7
 """Of every attribute this share is learned from at first."""
 _TRIMMED, _ROUNDS, _STEPS, _TURNS = 6, 5, 3, 4
@@ -51,32 +43,6 @@ _CONSTANT = 1e-12
 """Up to this variance, in units of the spread, an attribute is constant where it is known."""
 _FARTHEST = 50.0
 """Values count up to so many robust standard deviations from their median."""
-
-
-class Sample(NamedTuple):
-    """Points (n x m) of a fit, where they were seen, their codes (n x K) and the components (K x m)."""
-
-    X: Array
-    seen: Array
-    codes: Array
-    components: Array
-    rows: Array
-    """Which of the points that count these are."""
-    offset: Array | float = 0.0
-    """What is added to ``codes @ components``."""
-
-
-def sample_of(points: Points, codes: Array, components: Array) -> Sample:
-    """At most 2000 points, drawn from each alone.
-
-    `codes` (n x K) are those of the fit, and `components` (K x m) in the unit of the data.
-    """
-    n, m = points.X.shape
-    most = max(_LEAST * m, min(_POINTS * m, _ENTRIES))
-    rows = np.arange(n) if n * m <= most else sampled_rows(points, most, _KEY)
-    x = dense(points.X[rows]).astype(np.float64) / points.unit
-    seen = np.ones(x.shape, dtype=bool) if points.P is None else points.P[rows] > 0
-    return Sample(x, seen, np.array(codes[rows], dtype=np.float64), components.astype(np.float64), rows)
 
 
 def learn(sample: Sample) -> Calibration:

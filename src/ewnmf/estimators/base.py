@@ -17,7 +17,7 @@ from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
-from ewnmf.damage.learning import learn, sample_of
+from ewnmf.damage.learning import learn
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
 from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judge
@@ -326,9 +326,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.loss_curve_ = np.array(solution.history)
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
-        codes = factors.H.T if job.counted.all() else factors.H.T[job.counted]
         self.__dict__.pop("calibration_", None)
-        self._sample = sample_of(job.points, codes, self.components_)
+        self._sample = job.sample(solution)
         return solution
 
     def __getattr__(self, name: str) -> Any:

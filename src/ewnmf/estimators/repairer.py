@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ewnmf._types import Array
 from ewnmf.damage.calibration import Calibration
 from ewnmf.damage.columns import Columns
-from ewnmf.damage.learning import Sample, learn
+from ewnmf.damage.learning import learn
 from ewnmf.damage.repair import check_false_alarms
 from ewnmf.damage.verdict import Verdict
 from ewnmf.estimators.containers import Form
@@ -25,6 +25,7 @@ from ewnmf.estimators.nmf import EWNMF
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting import checks
 from ewnmf.fitting.frames import numeric_table
+from ewnmf.fitting.points import Sample
 from ewnmf.losses.base import Loss
 from ewnmf.weightings.base import Weighting
 

@@ -20,9 +20,9 @@ from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
 __all__ = [
+    "LARGEST",
     "RELATIVE",
     "GammaRequest",
-    "check_components",
     "check_count",
     "check_fixed",
     "check_gamma",
@@ -33,17 +33,17 @@ __all__ = [
     "check_products",
     "check_reach",
     "check_share",
-    "check_start",
-    "check_start_reach",
     "check_strength",
     "check_tol",
     "check_values",
     "check_vector",
     "check_weights",
+    "read_array",
 ]
 
 
-def _array(name: str, value: object, **how: Any) -> Any:
+def read_array(name: str, value: object, **how: Any) -> Any:
+    """An array of numbers, whatever form it came in; what is not finite is for others to see."""
     return check_array(plain_array(name, value), ensure_all_finite=False, input_name=name, **how)
 
 
@@ -94,7 +94,7 @@ def check_n_components(n_components: object, n_features: int, *starts: Array | N
     return check_count("n_components", n_components)
 
 
-_LARGEST = 0.33
+LARGEST = 0.33
 """Three values up to this power of the largest number can be multiplied, and the products summed."""
 _REACH = {64: 2.0**430, 32: 2.0**100}
 """Up to these, and down to their inverses, data can be brought to about one, and results back: squares in double
@@ -110,7 +110,7 @@ def _limit(X: Array, problem: Problem, unit: float | None) -> float:
     limits = np.finfo(X.dtype)
     if unit is None and problem.has_unit:
         return _REACH[limits.bits]
-    taken: float = float(limits.max) ** _LARGEST / (unit or 1.0)
+    taken: float = float(limits.max) ** LARGEST / (unit or 1.0)
     return taken
 
 
@@ -186,7 +186,7 @@ def check_weights(weights: object, X: Array, problem: Problem) -> Array | None:
         raise ValueError(
             f"weights= was given, but weighting={problem.weighting.name!r} does not use it; use weighting='fixed'."
         )
-    A: Array = _array("weights", weights, dtype=X.dtype)
+    A: Array = read_array("weights", weights, dtype=X.dtype)
     if A.shape != X.shape:
         raise ValueError(f"weights has shape {A.shape}, but X has shape {X.shape}; give one weight for every entry.")
     if not np.isfinite(A).all():
@@ -206,7 +206,7 @@ def check_mask(mask: object, shape: tuple[int, int]) -> Array | None:
     """True (or 1) where an entry was observed; None where all were."""
     if mask is None:
         return None
-    found: Array = _array("mask", mask, dtype=None)
+    found: Array = read_array("mask", mask, dtype=None)
     if found.shape != shape:
         raise ValueError(f"mask has shape {found.shape}, but X has shape {shape}; give one value for every entry.")
     if found.dtype != bool and not np.isin(found, (0, 1)).all():
@@ -221,7 +221,7 @@ def check_vector(name: str, value: object, length: int, dtype: Any) -> Array | N
         return None
     if isinstance(value, Real):
         value = np.full(length, value)
-    found: Array = _array(name, value, dtype=dtype, ensure_2d=False)
+    found: Array = read_array(name, value, dtype=dtype, ensure_2d=False)
     if found.shape != (length,):
         what = "point" if name == "sample_weight" else "attribute"
         raise ValueError(
@@ -248,33 +248,6 @@ def check_products(dtype: Any, **weights: Array | None) -> None:
         )
 
 
-def check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:
-    """A start factor of that shape, copied, nonnegative unless `signed`."""
-    F: Array = _array(name, start, dtype=dtype, copy=True, order="C")
-    if F.shape != shape:
-        raise ValueError(f"{name} has shape {F.shape}, but {shape} is needed.")
-    if not np.isfinite(F).all():
-        raise ValueError(f"{name} has values that are NaN or infinite; give finite start values.")
-    if not signed and F.min() < 0:
-        raise ValueError(f"{name} has negative values, the smallest {F.min():.6g}; start values must be at least 0.")
-    if not F.any():
-        raise ValueError(
-            f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
-        )
-    return F
-
-
-def check_start_reach(components: Array, unit: float) -> None:
-    """Start components whose products, and the codes that belong to them, stay in range where ``unit X`` is about 1."""
-    largest = float(np.abs(components).max())
-    limit = min(float(np.finfo(components.dtype).max) ** _LARGEST, 1e50)
-    if largest * unit > limit:
-        raise ValueError(
-            f"components has start values up to {largest:.3g}, more than {limit:.1g} times those of X, whose products "
-            f"leave the range of {components.dtype}; multiply them by a constant that brings them near X."
-        )
-
-
 def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) -> Array:
     """Components that stay as they are (k x m), at most `n_components` of them."""
     if fixed is None:
@@ -282,7 +255,7 @@ def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) ->
     why = problem.model.refuses_fixed()
     if why is not None:
         raise ValueError(f"fixed_components was given, but {why}.")
-    F: Array = _array("fixed_components", fixed, dtype=X.dtype, ensure_min_samples=0, copy=True)
+    F: Array = read_array("fixed_components", fixed, dtype=X.dtype, ensure_min_samples=0, copy=True)
     if F.shape[1] != X.shape[1]:
         raise ValueError(
             f"fixed_components has {F.shape[1]} columns, but X has {X.shape[1]} features; give one for each."
@@ -300,11 +273,6 @@ def check_fixed(fixed: object, n_components: int, X: Array, problem: Problem) ->
             "SemiNMF."
         )
     return F
-
-
-def check_components(components: object) -> Array | None:
-    """The start as an array whose shape can be read, or None."""
-    return None if components is None else np.asarray(components)
 
 
 RELATIVE = (16.0, 8.0, 4.0, 2.0, 1.0, 0.5)

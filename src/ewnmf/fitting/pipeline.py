@@ -16,7 +16,8 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.fitting.checks import GammaRequest, check_count, check_heaviest, check_tol
 from ewnmf.fitting.guard import bounds_of, scaled_bounds
-from ewnmf.fitting.points import Points, spread
+from ewnmf.fitting.points import Points, Sample, spread
+from ewnmf.fitting.starts import sampled_rows
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
@@ -26,9 +27,14 @@ from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch
 from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
+from ewnmf.storage.matrix import dense
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["Choose", "Job", "Settings", "restarts", "run"]
+
+_MANY, _ENTRIES, _FEW = 2000, 1 << 19, 64
+"""Points, and entries, of a sample at the most, and points that it has however many attributes there are."""
+_KEY = b"ewnmf: points to calibrate by"
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,20 @@ class Job:
             return None
         bounds = bounds_of(solution.problem, self.points.data, solution.factors)
         return None if bounds is None else scaled_bounds(bounds, 1 / self.unit.value)
+
+    def sample(self, solution: Solution) -> Sample:
+        """Points to learn from, when somebody asks, what is damaged: at most 2000, drawn from each alone.
+
+        `solution` is that of all points, in their own unit.
+        """
+        points, codes = self.points, solution.factors.H.T if self.counted.all() else solution.factors.H.T[self.counted]
+        n, m = points.X.shape
+        most = max(_FEW * m, min(_MANY * m, _ENTRIES))
+        rows = np.arange(n) if n * m <= most else sampled_rows(points, most, _KEY)
+        X = dense(points.X[rows]).astype(np.float64) / points.unit
+        seen = np.ones(X.shape, dtype=bool) if points.P is None else points.P[rows] > 0
+        components = np.array(solution.factors.W.T, dtype=np.float64, order="C")
+        return Sample(X, seen, np.array(codes[rows], dtype=np.float64), components, rows)
 
     def back(self, solution: Solution) -> Solution:
         """The solution for all points that were read, in their own unit; zeros for those that do not count."""

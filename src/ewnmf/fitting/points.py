@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -17,10 +17,23 @@ from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, row_blocks, storage, weighted_sums
 
-__all__ = ["Points", "extremes_of", "read_points", "spread"]
+__all__ = ["Points", "Sample", "extremes_of", "read_points", "spread"]
 
 _BLOCK_ENTRIES = 1 << 18
 """Entries of single precision that are summed in double at a time."""
+
+
+class Sample(NamedTuple):
+    """Points (n x m) of a fit, where they were seen, their codes (n x K) and the components (K x m)."""
+
+    X: Array
+    seen: Array
+    codes: Array
+    components: Array
+    rows: Array
+    """Which of the points that count these are."""
+    offset: Array | float = 0.0
+    """What is added to ``codes @ components``."""
 
 
 @dataclass(frozen=True, eq=False)

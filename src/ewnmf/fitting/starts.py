@@ -18,7 +18,7 @@ from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import by_form, row_blocks
 
-__all__ = ["INITS", "Starts", "draw_start", "point_numbers", "start_by_point", "uniform"]
+__all__ = ["INITS", "Starts", "draw_start", "point_numbers", "sampled_rows", "start_by_point", "uniform"]
 
 
 Bits = NDArray[np.uint64]
@@ -54,7 +54,7 @@ class Starts:
             **{
                 name: None
                 if start is None
-                else checks.check_start(
+                else _check_start(
                     name, start, shapes[name], X.dtype, signed=name == "components" and model.signed_basis
                 )
                 for name, start in given.items()
@@ -65,13 +65,40 @@ class Starts:
         """The same for data multiplied by `unit`, as components are."""
         if unit == 1 or self.components is None:
             return self
-        checks.check_start_reach(self.components, unit)
+        _check_reach(self.components, unit)
         return replace(self, components=self.components * self.components.dtype.type(unit))
 
     def take(self, rows: Array) -> Starts:
         """The same for the points where `rows` is True."""
         points = {name: getattr(self, name) for name in ("codes", "combinations")}
         return replace(self, **{name: part[rows] for name, part in points.items() if part is not None})
+
+
+def _check_start(name: str, start: object, shape: tuple[int, int], dtype: Any, signed: bool = False) -> Array:
+    """A start factor of that shape, copied, nonnegative unless `signed`."""
+    F: Array = checks.read_array(name, start, dtype=dtype, copy=True, order="C")
+    if F.shape != shape:
+        raise ValueError(f"{name} has shape {F.shape}, but {shape} is needed.")
+    if not np.isfinite(F).all():
+        raise ValueError(f"{name} has values that are NaN or infinite; give finite start values.")
+    if not signed and F.min() < 0:
+        raise ValueError(f"{name} has negative values, the smallest {F.min():.6g}; start values must be at least 0.")
+    if not F.any():
+        raise ValueError(
+            f"{name} is full of zeros, from which multiplicative updates never move; give positive values."
+        )
+    return F
+
+
+def _check_reach(components: Array, unit: float) -> None:
+    """Start components whose products, and the codes that belong to them, stay in range where ``unit X`` is about 1."""
+    largest = float(np.abs(components).max())
+    limit = min(float(np.finfo(components.dtype).max) ** checks.LARGEST, 1e50)
+    if largest * unit > limit:
+        raise ValueError(
+            f"components has start values up to {largest:.3g}, more than {limit:.1g} times those of X, whose products "
+            f"leave the range of {components.dtype}; multiply them by a constant that brings them near X."
+        )
 
 
 def draw_start(
@@ -167,6 +194,13 @@ def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np
         stream = _mix(first[:, None] + steps) ^ second[:, None]
         np.multiply(stream >> np.uint64(11), 2.0**-53, out=numbers[rows])
     return numbers
+
+
+def sampled_rows(points: Points, most: int, key: bytes) -> Array:
+    """Points, drawn from each alone, that have about `most` entries together: at least one."""
+    n, m = points.X.shape
+    lots = point_numbers(points.X, points.P, 1, key)[:, 0]
+    return np.flatnonzero(lots <= max(most / (n * m), lots.min()))
 
 
 def _mix(bits: Bits) -> Bits:
