@@ -174,6 +174,6 @@ def test_components_of_nothing_get_no_codes() -> None:
 
 def test_systems_of_single_precision_are_made_in_double() -> None:
     """With weight in two of three attributes three codes are not unique: compiled code must choose as the reference."""
-    made = Made((weightings.Entropy(1e-3), True, False), 6, 3, 3, 5, models.NMF())
+    made = Made((weightings.Entropy(1e-3), True, False), 8, 3, 3, 6, models.NMF())
     mine, theirs = (made.codes(kernel) for kernel in (made.kernel, made.reference))
     np.testing.assert_allclose(mine, theirs, atol=1e-3)

@@ -160,10 +160,17 @@ class Trial:
     def _is_exact(self) -> bool:
         """Whether the fit is exact but for rounding, and gamma no more than that: weights are made of rounding then."""
         problem, u = self.problem, self.problem.rounding
-        name = "E" if "E" in self.answer else "loss"
         if problem.weighting not in GAMMAS or not _size(self.raw["gamma"]) <= u * u * problem.scale**problem.degree:
             return False
-        return _size(self.answer[name]) <= u * u * problem.size(self.answer["terms"], name) + problem.least(name)
+        least = tolerances.floor(problem.X.dtype) * problem.scale
+        Y = (
+            np.maximum(self.answer["reconstruction"], least)
+            if not problem.core_loss.signed
+            else self.answer["reconstruction"]
+        )
+        with np.errstate(all="ignore"):
+            loss = problem.total(problem.core_loss.divergence(problem.X.astype(np.float64), Y), "loss")
+        return loss <= u * u * problem.size(self.answer["terms"], "loss") + problem.least("loss")
 
     def _allowed_of_gamma(self, u: float) -> float:
         """What rounding does to a mean loss, times the multiple of it that gamma is."""
