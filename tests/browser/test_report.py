@@ -35,7 +35,7 @@ def test_points_can_be_picked(opened, kind):
     rows = page.locator("#picked .entries tbody tr").count()
     assert rows > 0
     if kind == "images":
-        assert page.locator("#picked img").count() == 4
+        assert page.locator("#picked .four img").count() == 4
         assert page.evaluate("[...document.images].every(i => i.complete && i.naturalWidth > 0)")
     if kind == "series":
         assert page.locator("#picked path.line").count() >= 3

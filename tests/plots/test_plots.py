@@ -9,6 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from numpy.testing import assert_array_equal
@@ -283,6 +284,7 @@ def test_every_figure_can_be_written(pictures, waves):
         plots.rank_path(a_path([1, 9], [-2, -1])).figure,
     ]
     for figure in figures:
+        assert figure.number in pyplot.get_fignums()
         file = BytesIO()
         figure.savefig(file, format="png")
         assert file.getvalue().startswith(b"\x89PNG")

@@ -62,10 +62,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         TemporaryFile(dir=output).close()
     except OSError as error:
         return _refuse(UNWRITABLE.format(output, error.strerror))
+    from matplotlib import pyplot
+
     numbers, figures = run(plan)
     try:
         for name, figure in figures.items():
             figure.savefig(output / name, dpi=110)
+            pyplot.close(figure)
         text = json.dumps(_finite(numbers), indent=1, allow_nan=False)
         (output / "demo.json").write_text(text + "\n", encoding="utf-8")
         page = write_page(output)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.plots.display import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,20 +17,12 @@ __all__ = ["heat_maps", "mended_faces"]
 FOUND, MISSED, ALARM = "#0072B2", "#D55E00", "#C9A227"
 
 
-def _figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('the demo needs matplotlib: pip install "ewnmf[plots]".') from None
-    return Figure(figsize=(width, height), layout="constrained")
-
-
 def heat_maps(before: Array, after: Array, clean: Array, damaged: Array, suspects: Array) -> Figure:
     """A table (n x m, columns scaled to [0, 1]) before and after, what was found between them, and what was there."""
     from matplotlib.colors import BoundaryNorm, ListedColormap
     from matplotlib.patches import Patch
 
-    figure = _figure(11, 4.4)
+    figure = new_figure(11, 4.4, of_pyplot=False)
     axes = figure.subplots(1, 4, sharey=True)
     how: dict[str, Any] = {"aspect": "auto", "interpolation": "nearest"}
     shown: Any = None
@@ -62,7 +55,7 @@ def mended_faces(clean: Array, data: Array, trust: Array, mended: Array) -> Figu
     """Images (count x height x width) without damage, with it, how far they can be trusted, and mended."""
     lines = {"damaged": data, "trust": trust, "mended": mended, "what was there": clean}
     count = len(clean)
-    figure = _figure(1.35 * count + 1.1, 1.4 * len(lines))
+    figure = new_figure(1.35 * count + 1.1, 1.4 * len(lines), of_pyplot=False)
     axes = figure.subplots(len(lines), count, squeeze=False)
     for row, (title, images) in zip(axes, lines.items(), strict=True):
         for ax, image in zip(row, images, strict=True):

@@ -30,6 +30,7 @@ __all__ = [
     "finished",
     "framed",
     "mosaic",
+    "new_figure",
     "shade",
     "short",
     "titled",
@@ -65,7 +66,7 @@ class Display:
     ) -> list[Axes]:
         """Axes in rows and columns, on a figure of that size or within the given axes, which then are a frame."""
         if ax is None:
-            figure = _pyplot().figure(figsize=size, layout="constrained")
+            figure = new_figure(*size)
             made = list(figure.subplots(n_rows, n_columns, squeeze=False, **sharing).ravel())
         elif n_rows * n_columns == 1:
             figure, made = _figure_of(ax), [ax]
@@ -87,12 +88,14 @@ class Display:
             self.figure_.supxlabel(fill(said, width), fontsize=8, color="#555555", ha="center")
 
 
-def _pyplot() -> Any:
+def new_figure(width: float, height: float, *, of_pyplot: bool = True) -> Figure:
+    """A figure of pyplot, or one that nobody but its caller keeps."""
     try:
-        from matplotlib import pyplot
+        from matplotlib import figure, pyplot
     except ImportError as error:
         raise ImportError('ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".') from error
-    return pyplot
+    kind = pyplot.figure if of_pyplot else figure.Figure
+    return kind(figsize=(width, height), dpi=100, layout="constrained")
 
 
 def _figure_of(ax: Axes) -> Figure:

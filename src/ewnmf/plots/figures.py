@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ewnmf._types import Array
-from ewnmf.plots.display import BLUE, GREY, LINES, VERMILION
+from ewnmf.plots.display import BLUE, GREY, LINES, VERMILION, new_figure
 from ewnmf.plots.gammas import GammaPathDisplay
 from ewnmf.plots.objective import ObjectiveDisplay
 from ewnmf.plots.parts import ComponentsDisplay
@@ -147,7 +147,7 @@ def signals(
     T, C, bad, *rebuilt = _alike(X.shape, given)
     curves = list(zip(["clean mixture", *reconstructions], [C, *rebuilt], strict=True))
     n_rows = min(n_shown, len(X))
-    figure = _new_figure(11.5, 1.2 + 1.5 * n_rows)
+    figure = new_figure(11.5, 1.2 + 1.5 * n_rows)
     grid = figure.add_gridspec(n_rows * len(S), 4)
     for k, source in enumerate(S):
         ax = figure.add_subplot(grid[k * n_rows : (k + 1) * n_rows, 0])
@@ -237,16 +237,8 @@ def rank_path(path: Any, *, ax: Axes | None = None, label: str | None = None) ->
     return RankPathDisplay.from_estimator(path, name=label, ax=ax).ax_
 
 
-def _new_figure(width: float, height: float) -> Figure:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('ewnmf.plots needs matplotlib: pip install "ewnmf[plots]".') from error
-    return Figure(figsize=(width, height), dpi=100, layout="constrained")
-
-
-def _grid_of_axes(n_rows: int, n_columns: int) -> tuple[Figure, Array]:
-    figure = _new_figure(1.9 + 0.95 * n_columns, 0.4 + 0.95 * n_rows)
+def _grid_of_axes(n_rows: int, n_columns: int, *, of_pyplot: bool = True) -> tuple[Figure, Array]:
+    figure = new_figure(1.9 + 0.95 * n_columns, 0.4 + 0.95 * n_rows, of_pyplot=of_pyplot)
     return figure, figure.subplots(n_rows, n_columns, squeeze=False)
 
 

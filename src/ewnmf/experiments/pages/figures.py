@@ -14,7 +14,6 @@ import numpy as np
 from ewnmf.experiments.pages.statistics import MEASURES, PROTOCOLS, VIEWS, Experiment, Result, results, spread
 from ewnmf.experiments.protocol.paper import GAMMAS, PRINTED
 from ewnmf.plots import display
-from ewnmf.plots import figures as plots
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,7 +51,7 @@ FAIR = ("nmf", "nmf-best", "ewnmf-best", "ewnmf-one", "ewnmf-auto")
 
 def panels(n_rows: int, n_columns: int, width: float, height: float, **sharing: Any) -> tuple[Figure, Any]:
     """A figure with a grid of axes without frames."""
-    figure = plots._new_figure(width, height)
+    figure = display.new_figure(width, height, of_pyplot=False)
     axes = figure.subplots(n_rows, n_columns, squeeze=False, **sharing)
     for ax in axes.ravel():
         ax.spines[["top", "right"]].set_visible(False)

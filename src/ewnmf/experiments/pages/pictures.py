@@ -29,7 +29,7 @@ def signal_weights(
     data: Array, sources: Array, damaged: Array, weights: Mapping[str, Array], n_shown: int = 3
 ) -> Figure:
     """Sources (2 x m), the first mixtures (n x m) and the weights learned for them, times m: 1 is equal weights."""
-    figure = plots._new_figure(9.0, 1.0 + 1.55 * n_shown)
+    figure = display.new_figure(9.0, 1.0 + 1.55 * n_shown, of_pyplot=False)
     grid = figure.add_gridspec(n_shown * len(sources), 2 + len(weights))
     for k, source in enumerate(sources):
         ax = figure.add_subplot(grid[k * n_shown : (k + 1) * n_shown, 0])
@@ -119,7 +119,7 @@ def _cost_panel(ax: Axes, run: Descent, colour: str) -> None:
 
 def bases(found: Mapping[str, tuple[str, Array]], n_columns: int = 5) -> Figure:
     """Basis images of each method (label, K x pixels), each with pixels (or their absolute values) that sum to one."""
-    figure = plots._new_figure(9.0, 2.2 * ceil(len(found) / 3))
+    figure = display.new_figure(9.0, 2.2 * ceil(len(found) / 3), of_pyplot=False)
     blocks = figure.subfigures(ceil(len(found) / 3), min(3, len(found)), squeeze=False, wspace=0.03)
     for block, (title, components) in zip(blocks.ravel(), found.values(), strict=False):
         totals = np.abs(components).sum(axis=1, keepdims=True)
@@ -146,7 +146,7 @@ def occluded_faces(images: Array, weights: Mapping[str, Array], damaged: Array) 
     """Occluded faces (n x pixels) above the weights that were learned for them, times pixels: 1 is equal weights."""
     n, pixels = images.shape
     side = round(pixels**0.5)
-    figure, axes = plots._grid_of_axes(1 + len(weights), n)
+    figure, axes = plots._grid_of_axes(1 + len(weights), n, of_pyplot=False)
     plots._show_row(axes[0], images.reshape(n, side, side), "gray", (0.0, 1.0), "occluded")
     relative = {label: learned * pixels for label, learned in weights.items()}
     top = max(float(np.quantile(learned, 0.999)) for learned in relative.values())
