@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -177,3 +178,39 @@ def test_systems_of_single_precision_are_made_in_double() -> None:
     made = Made((weightings.Entropy(1e-3), True, False), 8, 3, 3, 6, models.NMF())
     mine, theirs = (made.codes(kernel) for kernel in (made.kernel, made.reference))
     np.testing.assert_allclose(mine, theirs, atol=1e-3)
+
+
+@cache
+def _compiled_batch() -> Any:
+    numba = pytest.importorskip("numba")
+    if numba.config.DISABLE_JIT:
+        pytest.skip("compilation is switched off")
+    from ewnmf.kernels.compiled import batch, options
+
+    return numba.njit(**options.ENTRY)(lambda *given: batch.solve_batch(*given))
+
+
+@given(K=st.integers(1, 20), seed=st.integers(0, 2**20), rank=st.integers(1, 25))
+def test_systems_side_by_side_have_the_codes_of_single_ones(K: int, seed: int, rank: int) -> None:
+    """Wherever they stand, and whatever is beside them; what they give up is left to others."""
+    solve_batch = _compiled_batch()
+    n, rng = 16, np.random.default_rng(seed)
+    W = rng.random((n, 30, min(rank, K))) @ rng.random((n, min(rank, K), K)) if rank <= K else rng.random((n, 30, K))
+    G, b = np.einsum("rik,ril->rkl", W, W), np.einsum("rik,ri->rk", W, rng.standard_normal((n, 30)))
+    start, most, order = rng.random((n, K)) * (rng.random((n, K)) < 0.7), 1e6, rng.permutation(n)
+
+    def found(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        halves = np.ascontiguousarray(G[order][:, *np.triu_indices(K)].T)
+        vectors, marks = np.zeros((6, K, n)), np.ones((4, n))
+        vectors[0], vectors[1] = b[order].T, start[order].T
+        solve_batch(halves, np.zeros((K, K, n)), vectors, marks, most)
+        back = np.argsort(order)
+        return vectors[1].T[back], (marks[0] + marks[1] == 0)[back]
+
+    (codes, ended), (others, also) = found(np.arange(n)), found(order)
+    np.testing.assert_array_equal(ended, also)
+    np.testing.assert_array_equal(codes[ended], others[ended])
+    assert ended.sum() > n / 2 or rank <= K
+    for r in np.flatnonzero(ended):
+        best = nonnegative(G[r], b[r], start[r], most)
+        np.testing.assert_allclose(codes[r], best, atol=1e-7 * (1 + best.max()), rtol=0)

@@ -28,6 +28,7 @@ __all__ = [
     "ROUNDS",
     "SETTLED",
     "SHARES",
+    "SOON",
     "SWEEPS",
     "encode",
     "flat",
@@ -43,12 +44,14 @@ SETTLED = 1e-24
 """What a coordinate may still gain, as a share of what all have gained together."""
 DEPENDENT = 1e-12
 """A coordinate of which less than this share is its own depends on the others of its face."""
-CURVED = 0.25
+CURVED = 0.1
 """The least share of a weight that counts as curvature."""
 SHARES = (0.25, 0.0625, 0.015625)
 """Of a step that was too long."""
 FLAT = 64
 """Spacings of the dtype within which two values of ``E`` are equal."""
+SOON = 0.1
+"""The least share of what a round has gained that the next one is expected to."""
 OPENING = 5
 """Steps before the first round, where weights depend on the losses."""
 ROUNDS = 200
@@ -174,9 +177,14 @@ def opened(kernel: Kernel, block: Block, H: Array, W: Array) -> Array:
 
 
 def _descend(kernel: Kernel, systems: _Systems, block: Block, H: Array, W: Array, max_iter: int, tol: float) -> Array:
-    """Rounds from the codes `H`, each point until its ``E`` falls by at most `tol` of itself, or by rounding alone."""
+    """Rounds from the codes `H`, each point until its ``E`` is expected to fall by at most `tol` of itself.
+
+    What a round gains is expected to be less than what the one before did by the same share again; a fall by rounding
+    alone is none.
+    """
     tol = max(tol, flat(H.dtype) - 1)
     A, E = _look(kernel, block, H, W)
+    fell = np.zeros(E.size)
     going, curved = np.ones(E.size, dtype=bool), np.ones(E.size, dtype=bool)
     for _ in range(max_iter):
         Y = product(W, H)
@@ -185,9 +193,12 @@ def _descend(kernel: Kernel, systems: _Systems, block: Block, H: Array, W: Array
         C, pulled, aim = A * np.where(curved, left, 1), A * (block.X - Y), H.copy()
         for j in np.flatnonzero(going):
             aim[:, j] = systems.solve(C[:, j], pulled[:, j], H[:, j].astype(np.float64))
-        before, lower = E.copy(), _go(kernel, block, W, (H, A, E), aim, going)
-        going &= np.where(lower, before - E > tol * before, curved)
-        curved = lower | ~curved
+        before, (lower, whole) = E.copy(), _go(kernel, block, W, (H, A, E), aim, going)
+        fall = before - E
+        slowing = whole & (0 < fall) & (fall < fell)
+        ahead = np.where(slowing, np.maximum(fall * (fall / np.where(slowing, fell, 1)), SOON * fall), fall)
+        going &= np.where(lower, ahead > tol * before, curved)
+        curved, fell = lower | ~curved, np.where(lower, fall, fell)
         if not going.any():
             break
     return H
@@ -204,16 +215,20 @@ def flat(dtype: Any) -> float:
     return 1 + FLAT * float(np.finfo(dtype).eps)
 
 
-def _go(kernel: Kernel, block: Block, W: Array, at: tuple[Any, ...], aim: Array, going: Array) -> Array:
-    """Move codes, weights and ``E`` towards `aim`, in place, where `going`; which points have found a lower ``E``."""
+def _go(kernel: Kernel, block: Block, W: Array, at: tuple[Any, ...], aim: Array, going: Array) -> tuple[Array, Array]:
+    """Move codes, weights and ``E`` towards `aim`, in place, where `going`.
+
+    Which points have found a lower ``E``, and which of them by the whole step.
+    """
     H, A, E = at
-    left, start = going.copy(), H.copy()
+    left, start, whole = going.copy(), H.copy(), np.zeros(E.size, dtype=bool)
     for share in (1.0, *SHARES):
         trial = np.where(left, start + H.dtype.type(share) * (aim - start), H)
         weights, value = _look(kernel, block, np.asfortranarray(trial), W)
         lower = left & (value <= E * flat(H.dtype))
         H[:, lower], A[:, lower], E[lower] = trial[:, lower], weights[:, lower], value[lower]
         left &= ~lower
+        whole |= lower & (share == 1.0)
         if not left.any():
             break
-    return going & ~left
+    return going & ~left, whole

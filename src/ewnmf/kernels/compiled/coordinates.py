@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.options import ENTRY, ROW
+from ewnmf.kernels.compiled.options import ALLOCATING, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot
 
 __all__ = ["measure_rows", "move_rows"]
@@ -27,14 +27,18 @@ def _sweep(G, ridge, first, h, g):
                 g[k] -= step * ridge
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def move_rows(G, slopes, linear, ridge, sweeps, first, factor, new):
     """The rows ``f`` of `factor` (n x K) after sweeps on ``f'Gf - 2 b'f``, with half the penalty.
 
     `slopes` are ``b - G f``, which is half the slope downwards.
     """
-    K = G.shape[0]
-    h, g = np.empty(K), np.empty(K)
+    _move_rows(G, slopes, linear, ridge, sweeps, first, factor, new, np.empty((2, G.shape[0])))
+
+
+@njit(**ROW)
+def _move_rows(G, slopes, linear, ridge, sweeps, first, factor, new, room):
+    K, h, g = G.shape[0], room[0], room[1]
     for j in range(slopes.shape[0]):
         copy_row(factor[j], h)
         for k in range(K):
@@ -55,10 +59,14 @@ def _whole(x, h, Wt, y):
     return dot(y, y)
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def measure_rows(X, B, slopes, Wt, codes, near, E):
     """The loss of every point, ``x'x - h'(b + (b - G h))``; entry by entry where that would have lost its digits."""
-    h, y = np.empty(codes.shape[1]), np.empty(Wt.shape[1])
+    _measure_rows(X, B, slopes, Wt, codes, near, E, np.empty(codes.shape[1]), np.empty(Wt.shape[1]))
+
+
+@njit(**ROW)
+def _measure_rows(X, B, slopes, Wt, codes, near, E, h, y):
     for j in range(B.shape[0]):
         copy_row(codes[j], h)
         size = dot(X[j], X[j])

@@ -90,7 +90,18 @@ class _Cache(FunctionCache):  # type: ignore[misc, unused-ignore]
             _remove_stale(self.cache_path)
 
 
-_ENTRIES = ("blas", "coordinates", "entry", "least_squares", "passes", "rows", "stored", "sweeps", "vector_math")
+_ENTRIES = (
+    "blas",
+    "coordinates",
+    "entry",
+    "least_squares",
+    "passes",
+    "rounds",
+    "rows",
+    "stored",
+    "sweeps",
+    "vector_math",
+)
 """The modules that have, or once had, entry points."""
 
 

@@ -8,22 +8,29 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numba.extending import overload
 
-from ewnmf.kernels.compiled.blas import add_product, product, product_with_transposed
+from ewnmf.kernels.compiled.blas import add_product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.formulas import decline, has
-from ewnmf.kernels.compiled.options import ENTRY, ROW
-from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
-from ewnmf.kernels.least_squares import CURVED, DEPENDENT, ROUNDS, SETTLED, SHARES, SWEEPS
+from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
+from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row
+from ewnmf.kernels.least_squares import DEPENDENT, ROUNDS, SETTLED, SWEEPS
 
-__all__ = ["SLOTS", "STRETCH", "descend", "pair_rows", "solve", "solve_systems"]
+__all__ = [
+    "SLOTS",
+    "STRETCH",
+    "add_systems",
+    "desk_of",
+    "nonnegative",
+    "pair_rows",
+    "solve",
+    "solve_systems",
+    "unpack",
+]
 
 SLOTS = 16
 """Points whose products are taken together."""
 STRETCH = 64
 """Attributes whose products ``w_ik w_il`` are made at a time."""
-_TRIES = len(SHARES)
 
 
 @njit(**ROW)
@@ -146,7 +153,7 @@ def _settled(G, b, h, g, most):
 
 
 @njit(**ROW)
-def _nonnegative(G, b, h, most, g, free, d, U):
+def nonnegative(G, b, h, most, g, free, d, U):
     """``min h'Gh - 2 b'h`` over ``0 <= h <= most``, from `h` and in place."""
     for k in range(h.size):
         if not G[k, k] > 0:
@@ -160,22 +167,27 @@ def _nonnegative(G, b, h, most, g, free, d, U):
             _sweep(G, h, g, most)
 
 
-@njit(**ROW)
-def _desk(K):
+@njit(**ALLOCATING)
+def desk_of(K):
     """Room for a system: ``G``, its factors, four vectors, and the coordinates of a face."""
     room = np.empty((2 * K + 4, K))
     vectors = room[2 * K :]
     return room[:K], room[K : 2 * K], vectors[0], vectors[1], vectors[2], vectors[3], np.empty(K, dtype=np.int64)
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def solve_systems(G, B, most, codes):
     """The codes (n x K) of points with one system ``G`` (K x K) and right sides ``B`` (n x K)."""
-    _, U, b, h, g, d, free = _desk(G.shape[0])
+    _solve_systems(G, B, most, codes, desk_of(G.shape[0]))
+
+
+@njit(**ROW)
+def _solve_systems(G, B, most, codes, desk):
+    _, U, b, h, g, d, free = desk
     for j in range(B.shape[0]):
         fill_row(h, 0.0)
         copy_row(B[j], b)
-        _nonnegative(G, b, h, most, g, free, d, U)
+        nonnegative(G, b, h, most, g, free, d, U)
         copy_row(h, codes[j])
 
 
@@ -199,7 +211,7 @@ def pair_rows(rows, pairs):
 
 
 @njit(**ROW)
-def _add_systems(work, C, room):
+def add_systems(work, C, room):
     """``W' diag(c) W`` of every slot, its upper half row by row."""
     m, made = work.rows.shape[0], work.pairs.size > 0
     for at in range(0, m, STRETCH):
@@ -211,7 +223,8 @@ def _add_systems(work, C, room):
 
 
 @njit(**ROW)
-def _unpack(half, G):
+def unpack(half, G):
+    """A system from its upper half, row by row."""
     l = 0
     for k in range(G.shape[0]):
         for j in range(k, G.shape[0]):
@@ -219,14 +232,19 @@ def _unpack(half, G):
             l += 1
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def solve(X, constant, gram, scale, work, room, codes):
     """The codes of points (n x m) under `constant` weights (n x m): one system each.
 
     Without such weights they share one, `gram`, which is ``scale W'W``.
     """
+    _solve(X, constant, gram, scale, work, room, codes, desk_of(codes.shape[1]))
+
+
+@njit(**ROW)
+def _solve(X, constant, gram, scale, work, room, codes, desk):
     K, n, own = codes.shape[1], X.shape[0], constant.size > 0
-    G, U, b, h, g, d, free = _desk(K)
+    G, U, b, h, g, d, free = desk
     for k in range(K):
         copy_row(gram[k], G[k])
     for at in range(0, n, SLOTS):
@@ -243,137 +261,14 @@ def solve(X, constant, gram, scale, work, room, codes):
                 copy_row(X[at + r], pulled)
         product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
         if own:
-            _add_systems(work, room.C, room)
+            add_systems(work, room.C, room)
         for r in range(min(SLOTS, n - at)):
             if own:
-                _unpack(room.V[r], G)
+                unpack(room.V[r], G)
                 for k in range(K):
                     G[k, k] += work.ridge
             for k in range(K):
                 b[k] = scale * room.Q[r, k] - work.linear
                 h[k] = 0.0
-            _nonnegative(G, b, h, work.most, g, free, d, U)
+            nonnegative(G, b, h, work.most, g, free, d, U)
             copy_row(h, codes[at + r])
-
-
-def _curvature(weighting, loss):
-    """How much of a weight is left as curvature, where the weight falls as the loss grows."""
-    raise NotImplementedError
-
-
-@overload(_curvature, jit_options=ROW)
-def _curvature_of(weighting, loss):
-    if has(weighting, "decline"):
-
-        def falling(weighting, loss):
-            return 2 * max(0.5 - decline(weighting, loss), CURVED / 2)
-
-        return falling
-    return lambda weighting, loss: 1.0
-
-
-@njit(**ROW)
-def _model(how, x, y, d, t, factor, curved, c, r):
-    """What a round needs of a point: the weights of its system, and those of its slope times the residual."""
-    real = t.dtype.type
-    if curved:
-        for i in range(x.size):
-            c[i] = factor * t[i] * real(_curvature(how.weighting, d[i]))
-    else:
-        for i in range(x.size):
-            c[i] = factor * t[i]
-    for i in range(x.size):
-        r[i] = factor * t[i] * (x[i] - y[i])
-
-
-@njit(**ROW)
-def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
-    """Where the model of a point has its least value."""
-    K = code.size
-    _unpack(room.V[r], G)
-    copy_row(code, h)
-    for k in range(K):
-        b[k] = room.Q[r, k] - work.linear
-        for l in range(K):
-            b[k] += G[k, l] * h[l]
-    for k in range(K):
-        G[k, k] += work.ridge
-    _nonnegative(G, b, h, work.most, g, free, d, U)
-    copy_row(h, aim)
-
-
-@njit(**ROW)
-def _empty_slot(room, trial, point, r):
-    point[r] = -1
-    fill_row(trial[r], 0)
-    fill_row(room.C[r], 0)
-    fill_row(room.R[r], 0)
-
-
-@entry(**ENTRY)
-def descend(given, how, work, room, flat, tol, max_iter, codes):
-    """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
-
-    Steps are taken up to `flat` times the last ``E``, and a fall by that much is none.
-    """
-    tol = max(tol, flat - 1)
-    X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
-    G, U, b, h, g, d, free = _desk(K)
-    steps, last, marks = np.empty((2 * SLOTS, K), codes.dtype), np.empty((1, SLOTS))[0], np.empty(6 * SLOTS, np.int64)
-    trial, aim = steps[:SLOTS], steps[SLOTS:]
-    point, tries, rounds = marks[:SLOTS], marks[SLOTS : 2 * SLOTS], marks[2 * SLOTS : 3 * SLOTS]
-    curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS :]
-    for r in range(SLOTS):
-        _empty_slot(room, trial, point, r)
-    ready, busy = 0, 0
-    while ready < n or busy > 0:
-        for r in range(SLOTS):
-            if point[r] < 0 and ready < n:
-                point[r], last[r], rounds[r], tries[r], curved[r], again[r] = ready, np.inf, 0, 0, True, False
-                copy_row(codes[ready], trial[r])
-                ready += 1
-                busy += 1
-        product(work.gemm, trial, work.Wt, room.Y)
-        moving = False
-        for r in range(SLOTS):
-            fresh[r] = False
-            j = point[r]
-            if j < 0:
-                continue
-            x, y, t, e = X[j], room.Y[r], room.rows[0], room.rows[1]
-            p = prior_row(given.P, j)
-            seen = weigh_row(how, x, y, p, given.silent, room.losses, t)
-            _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen)
-            E += 2 * work.linear * sum_of_row(trial[r]) + work.ridge * dot(trial[r], trial[r])
-            over = False
-            if again[r] or E <= flat * last[r]:
-                over = rounds[r] >= max_iter or (not again[r] and last[r] < np.inf and not last[r] - E > tol * last[r])
-                if not again[r]:
-                    copy_row(trial[r], codes[j])
-                    last[r], curved[r] = E, True
-                again[r] = False
-                if not over:
-                    _model(how, x, y, room.losses, t, real(rest), curved[r], room.C[r], room.R[r])
-                    fresh[r] = moving = True
-            elif tries[r] < _TRIES:
-                share = real(SHARES[tries[r]])
-                tries[r] += 1
-                for k in range(K):
-                    trial[r, k] = codes[j, k] + share * (aim[r, k] - codes[j, k])
-            elif curved[r]:
-                curved[r], again[r] = False, True
-                copy_row(codes[j], trial[r])
-            else:
-                over = True
-            if over:
-                _empty_slot(room, trial, point, r)
-                busy -= 1
-        if moving:
-            product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
-            _add_systems(work, room.C, room)
-        for r in range(SLOTS):
-            if fresh[r]:
-                _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
-                copy_row(aim[r], trial[r])
-                tries[r] = 0
-                rounds[r] += 1

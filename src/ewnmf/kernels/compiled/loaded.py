@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-__all__ = ["coordinates", "gemm", "least_squares", "passes", "stored", "sweeps", "tell", "telling"]
+__all__ = ["coordinates", "gemm", "least_squares", "passes", "rounds", "stored", "sweeps", "tell", "telling"]
 
 _listeners: list[Callable[[], None]] = []
 
@@ -59,6 +59,13 @@ def coordinates() -> Any:
 @cache
 def least_squares() -> Any:
     from ewnmf.kernels.compiled import least_squares as found
+
+    return found
+
+
+@cache
+def rounds() -> Any:
+    from ewnmf.kernels.compiled import rounds as found
 
     return found
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from numba.core.compiler import Compiler
 
-__all__ = ["ENTRY", "INLINE", "ROW", "SAFE"]
+__all__ = ["ALLOCATING", "APART", "ENTRY", "INLINE", "ROW", "SAFE"]
 
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
@@ -67,6 +67,14 @@ class _Linked(_Direct):
         return pipelines
 
 
+class _Apart(_Linked):
+    """The same for functions whose arrays never overlap, unless nothing is written to either."""
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.noalias = True
+        return super().define_pipelines()
+
+
 def _no_executable(library: Any, fndesc: Any, env: Any) -> Any:
     """What stands for the machine code of a function that Python never calls: a builtin of its own, as a key."""
     return [].append
@@ -85,8 +93,16 @@ ENTRY: dict[str, Any] = {
     "nogil": True,
     "no_cfunc_wrapper": True,
     "pipeline_class": _Direct,
+    "_nrt": False,
 }
-"""For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk."""
+"""For what Python calls, through `entry`: its machine code, with all that it calls, is kept on disk.
+
+It makes no arrays, and so does not count who refers to them: for short rows that took longer than the rows.
+"""
+ALLOCATING: dict[str, Any] = {**ENTRY, "_nrt": True}
+"""For what makes arrays of its own, and hands them on to what does not."""
 ROW: dict[str, Any] = {**ENTRY, "no_cpython_wrapper": True, "pipeline_class": _Linked}
 """For what only compiled code calls."""
+APART: dict[str, Any] = {**ROW, "pipeline_class": _Apart}
+"""For rows of which none that is written overlaps another: short ones would be compared more than worked on."""
 INLINE: dict[str, Any] = {**ROW, "forceinline": True}

@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.options import ENTRY, ROW
+from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
 from ewnmf.kernels.compiled.rows import (
     dot,
     judge_row,
@@ -22,11 +22,16 @@ from ewnmf.kernels.compiled.rows import (
 __all__ = ["look_at_stored", "measure_rows", "pull_rows", "weigh_rows"]
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def weigh_rows(given, Y, how, A, up, J, E, L):
     """Weights ``A``, their pulls (where `up` is not empty) and every row's ``J*``, ``E`` and loss."""
+    _weigh_rows(given, Y, how, A, up, J, E, L, np.empty((2, A.shape[1]), dtype=A.dtype))
+
+
+@njit(**ROW)
+def _weigh_rows(given, Y, how, A, up, J, E, L, room):
     X, P, s, real = given.X, given.P, given.s, A.dtype.type
-    d, e = np.empty(X.shape[1], dtype=A.dtype), np.empty(X.shape[1], dtype=A.dtype)
+    d, e = room[0], room[1]
     for j in range(X.shape[0]):
         p, weight = prior_row(P, j), s[j] if s.size > 0 else 1.0
         seen = weigh_row(how, X[j], Y[j], p, given.silent, d, A[j])
@@ -36,10 +41,14 @@ def weigh_rows(given, Y, how, A, up, J, E, L):
             pull_row(how.loss, X[j], Y[j], A[j], up[j], Y[j])
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def measure_rows(X, Y, A, loss, L):
     """``sum A d`` of every row under given weights."""
-    d = np.empty(X.shape[1], dtype=Y.dtype)
+    _measure_rows(X, Y, A, loss, L, np.empty(X.shape[1], dtype=Y.dtype))
+
+
+@njit(**ROW)
+def _measure_rows(X, Y, A, loss, L, d):
     for j in range(X.shape[0]):
         losses_of_row(loss, X[j], Y[j], d)
         L[j] = dot(A[j], d) if A.size > 0 else sum_of_row(d)
@@ -67,15 +76,19 @@ def _whole_loss(data, indices, at, n, code, W, loss, x, y, d):
     return sum_of_row(d)
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def look_at_stored(stored, codes, W, near, loss, up, costs):
     """``neg`` at the stored entries, and every row's loss in `costs`, which come with its loss against zeros.
 
     Losses of up to `near` are summed over all entries. An empty `up`, or empty `costs`, are not asked for.
     """
+    _look_at_stored(stored, codes, W, near, loss, up, costs, np.ones((5, W.shape[0])))
+
+
+@njit(**ROW)
+def _look_at_stored(stored, codes, W, near, loss, up, costs, room):
     data, indices, indptr = stored
-    x, y, d, e = np.empty(W.shape[0]), np.empty(W.shape[0]), np.empty(W.shape[0]), np.empty(W.shape[0])
-    ones = np.ones(W.shape[0])
+    x, y, d, e, ones = room[0], room[1], room[2], room[3], room[4]
     for j in range(codes.shape[0]):
         at, n = indptr[j], indptr[j + 1] - indptr[j]
         for t in range(n):

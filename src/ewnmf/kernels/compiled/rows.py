@@ -6,11 +6,12 @@ scalar forms; tests compare it with their array forms. Priors that are None stan
 
 from __future__ import annotations
 
+from operator import getitem
 from typing import Any
 
 import numpy as np
 from numba import njit, types
-from numba.extending import overload
+from numba.extending import intrinsic, overload
 
 from ewnmf.kernels.compiled.formulas import divergence, has, neg, pos, share, shortfall, slope, value
 from ewnmf.kernels.compiled.options import ROW, SAFE
@@ -35,14 +36,18 @@ __all__ = [
 _SUM: dict[str, Any] = {**ROW, "fastmath": {*SAFE, "reassoc"}}
 
 
-def prior_row(P, j):
-    """The priors of a point, or None."""
-    raise NotImplementedError
+@intrinsic
+def prior_row(typingctx: Any, P: Any, j: Any) -> Any:
+    """The priors of a point, or None; compiled code that makes no arrays cannot return a part of one."""
+    if isinstance(P, types.NoneType):
+        return types.none(P, j), lambda context, builder, signature, args: context.get_dummy_value()
+    part = typingctx.resolve_value_type(getitem)
+    found = part.get_call_type(typingctx, (P, j), {})
 
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.get_function(part, found)(builder, args)
 
-@overload(prior_row, jit_options=ROW)
-def _prior_row(P, j):
-    return (lambda P, j: None) if isinstance(P, types.NoneType) else (lambda P, j: P[j])
+    return found, codegen
 
 
 @njit(**_SUM)

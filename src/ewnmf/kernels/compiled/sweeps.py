@@ -15,7 +15,7 @@ from numba.extending import overload
 from ewnmf.kernels.compiled.blas import add_transposed_product, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import factor, penalised_factor
-from ewnmf.kernels.compiled.options import ENTRY, ROW
+from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
 from ewnmf.kernels.compiled.records import Bounds
 from ewnmf.kernels.compiled.rows import (
     copy_row,
@@ -225,15 +225,19 @@ def _still_going(E, last, going, tol):
     return any_going
 
 
-@entry(**ENTRY)
+@entry(**ALLOCATING)
 def encode(first, given, how, work, room, left, tol, max_iter):
     """Codes for a fixed basis, in place: each point until its ``E`` falls by at most `tol` of itself.
 
     `first` has the weights of the first round. There is a multiple of `STEP` points, so that all products have one
     shape and a point's bits are its own.
     """
+    _encode(first, given, how, work, room, left, tol, max_iter, np.empty(STEP), np.empty(STEP, dtype=np.int64))
+
+
+@njit(**ROW)
+def _encode(first, given, how, work, room, left, tol, max_iter, last, going):
     codes, moved, s, bounds = work.codes, room.scaled, given.s, work.bounds
-    last, going = np.empty((1, STEP))[0], np.empty(STEP, dtype=np.int64)
     for at in range(0, codes.shape[0], STEP):
         to = at + STEP
         fill_row(last, np.inf)

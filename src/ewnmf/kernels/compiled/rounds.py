@@ -1,0 +1,204 @@
+"""Rounds of least squares under weights that depend on the losses, compiled: `kernels.least_squares`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numba.extending import overload
+
+from ewnmf.kernels.compiled.batch import LARGEST, add_products, solve_batch
+from ewnmf.kernels.compiled.blas import product, product_with_transposed
+from ewnmf.kernels.compiled.entry import entry
+from ewnmf.kernels.compiled.formulas import decline, has
+from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, desk_of, nonnegative, unpack
+from ewnmf.kernels.compiled.options import ALLOCATING, ROW
+from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
+from ewnmf.kernels.least_squares import CURVED, SHARES, SOON
+
+__all__ = ["descend"]
+
+_TRIES = len(SHARES)
+
+
+def _curvature(weighting, loss):
+    """How much of a weight is left as curvature, where the weight falls as the loss grows."""
+    raise NotImplementedError
+
+
+@overload(_curvature, jit_options=ROW)
+def _curvature_of(weighting, loss):
+    if has(weighting, "decline"):
+
+        def falling(weighting, loss):
+            return 2 * max(0.5 - decline(weighting, loss), CURVED / 2)
+
+        return falling
+    return lambda weighting, loss: 1.0
+
+
+@njit(**ROW)
+def _model(how, x, y, d, t, factor, curved, c, r):
+    """What a round needs of a point: the weights of its system, and those of its slope times the residual."""
+    real = t.dtype.type
+    if curved:
+        for i in range(x.size):
+            c[i] = factor * t[i] * real(_curvature(how.weighting, d[i]))
+    else:
+        for i in range(x.size):
+            c[i] = factor * t[i]
+    for i in range(x.size):
+        r[i] = factor * t[i] * (x[i] - y[i])
+
+
+@njit(**ROW)
+def _lay(work, room, codes, point, fresh, G, vectors, going):
+    """The models of the fresh slots side by side."""
+    b, h, K = vectors[0], vectors[1], codes.shape[1]
+    for r in range(SLOTS):
+        going[r] = fresh[r]
+        code, half = codes[max(point[r], 0)], room.V[r]
+        for k in range(K):
+            h[k, r] = code[k]
+            b[k, r] = room.Q[r, k] - work.linear
+        for l in range(half.size):
+            G[l, r] = half[l]
+    l = 0
+    for k in range(K):
+        add_products(G[l], h[k], b[k])
+        for j in range(k + 1, K):
+            add_products(G[l + j - k], h[k], b[j])
+            add_products(G[l + j - k], h[j], b[k])
+        for r in range(SLOTS):
+            G[l, r] += work.ridge
+        l += K - k
+
+
+@njit(**ROW)
+def _aim_all(work, room, codes, point, fresh, desk, batch, aim):
+    """Where the models of the fresh slots have their least values: side by side, or one by one."""
+    G, U, b, h, g, d, free = desk
+    halves, factors, vectors, marks = batch
+    if codes.shape[1] <= LARGEST:
+        _lay(work, room, codes, point, fresh, halves, vectors, marks[0])
+        solve_batch(halves, factors, vectors, marks, work.most)
+    for r in range(SLOTS):
+        if fresh[r] and (codes.shape[1] > LARGEST or marks[0, r] + marks[1, r] > 0):
+            _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
+        elif fresh[r]:
+            for k in range(codes.shape[1]):
+                aim[r, k] = vectors[1, k, r]
+
+
+@njit(**ROW)
+def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
+    """Where the model of a point has its least value."""
+    K = code.size
+    unpack(room.V[r], G)
+    copy_row(code, h)
+    for k in range(K):
+        b[k] = room.Q[r, k] - work.linear
+        for l in range(K):
+            b[k] += G[k, l] * h[l]
+    for k in range(K):
+        G[k, k] += work.ridge
+    nonnegative(G, b, h, work.most, g, free, d, U)
+    copy_row(h, aim)
+
+
+@njit(**ROW)
+def _ahead(fall, fell):
+    """What the next round is expected to gain after the last two."""
+    return max(fall * (fall / fell), SOON * fall) if 0 < fall < fell else fall
+
+
+@njit(**ROW)
+def _empty_slot(room, trial, point, r):
+    point[r] = -1
+    fill_row(trial[r], 0)
+    fill_row(room.C[r], 0)
+    fill_row(room.R[r], 0)
+
+
+@entry(**ALLOCATING)
+def descend(given, how, work, room, flat, tol, max_iter, codes):
+    """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
+
+    Steps are taken up to `flat` times the last ``E``, and a fall by that much is none.
+    """
+    tol = max(tol, flat - 1)
+    K = codes.shape[1]
+    marks = np.empty((2 * SLOTS, K), codes.dtype), np.empty((2, SLOTS)), np.empty(6 * SLOTS, np.int64)
+    side = K if K <= LARGEST else 0
+    halves, factors = np.empty((side * (side + 1) // 2, SLOTS)), np.empty((side, side, SLOTS))
+    batch = halves, factors, np.empty((6, side, SLOTS)), np.empty((4, SLOTS))
+    _descend(given, how, work, room, flat, tol, max_iter, codes, desk_of(K), marks, batch)
+
+
+@njit(**ROW)
+def _descend(given, how, work, room, flat, tol, max_iter, codes, desk, slots, batch):
+    X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
+    steps, (last, fell), marks = slots[0], (slots[1][0], slots[1][1]), slots[2]
+    trial, aim = steps[:SLOTS], steps[SLOTS:]
+    point, tries, rounds = marks[:SLOTS], marks[SLOTS : 2 * SLOTS], marks[2 * SLOTS : 3 * SLOTS]
+    curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS :]
+    for r in range(SLOTS):
+        _empty_slot(room, trial, point, r)
+    ready, busy = 0, 0
+    while ready < n or busy > 0:
+        for r in range(SLOTS):
+            if point[r] < 0 and ready < n:
+                point[r], last[r], rounds[r], tries[r], curved[r], again[r] = ready, np.inf, 0, 0, True, False
+                fell[r] = 0.0
+                copy_row(codes[ready], trial[r])
+                ready += 1
+                busy += 1
+        product(work.gemm, trial, work.Wt, room.Y)
+        moving = False
+        for r in range(SLOTS):
+            fresh[r] = False
+            j = point[r]
+            if j < 0:
+                continue
+            x, y, t, e = X[j], room.Y[r], room.rows[0], room.rows[1]
+            p = prior_row(given.P, j)
+            seen = weigh_row(how, x, y, p, given.silent, room.losses, t)
+            _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen)
+            E += 2 * work.linear * sum_of_row(trial[r]) + work.ridge * dot(trial[r], trial[r])
+            over = False
+            if again[r] or E <= flat * last[r]:
+                over = rounds[r] >= max_iter
+                if not again[r]:
+                    if last[r] < np.inf:
+                        fall = last[r] - E
+                        next_fall = _ahead(fall, fell[r]) if tries[r] == 0 else fall
+                        over = over or not next_fall > tol * last[r]
+                        fell[r] = fall
+                    copy_row(trial[r], codes[j])
+                    last[r], curved[r] = E, True
+                again[r] = False
+                if not over:
+                    _model(how, x, y, room.losses, t, real(rest), curved[r], room.C[r], room.R[r])
+                    fresh[r] = moving = True
+            elif tries[r] < _TRIES:
+                share = real(SHARES[tries[r]])
+                tries[r] += 1
+                for k in range(K):
+                    trial[r, k] = codes[j, k] + share * (aim[r, k] - codes[j, k])
+            elif curved[r]:
+                curved[r], again[r] = False, True
+                copy_row(codes[j], trial[r])
+            else:
+                over = True
+            if over:
+                _empty_slot(room, trial, point, r)
+                busy -= 1
+        if moving:
+            product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
+            add_systems(work, room.C, room)
+        if moving:
+            _aim_all(work, room, codes, point, fresh, desk, batch, aim)
+        for r in range(SLOTS):
+            if fresh[r]:
+                copy_row(aim[r], trial[r])
+                tries[r] = 0
+                rounds[r] += 1
