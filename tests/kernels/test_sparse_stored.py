@@ -351,9 +351,10 @@ def test_a_sweep_by_products_has_the_objective_of_the_entries(scale: float, kern
 
 
 @pytest.mark.usefixtures("never_dense")
-def test_codes_at_an_infinite_gamma_are_those_of_plain_nmf() -> None:
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler"])
+def test_codes_at_an_infinite_gamma_are_those_of_plain_nmf(loss: str) -> None:
     X = sparse.csr_array(thin_data(3, 60, 40))
-    short: Any = {"max_iter": 5, "tol": 0, "random_state": 0}
+    short: Any = {"max_iter": 5, "tol": 0, "random_state": 0, "loss": loss}
     plain, even = (model.fit(X) for model in (ewnmf.NMF(3, **short), ewnmf.EWNMF(3, gamma=np.inf, **short)))
     np.testing.assert_array_equal(plain.components_, even.components_)
     np.testing.assert_array_equal(plain.transform(X), even.transform(X))

@@ -138,6 +138,11 @@ class Multiplicative(Rule):
         return True
 
     @property
+    def takes_any_unit(self) -> bool:
+        """It cancels in the ratio."""
+        return True
+
+    @property
     def loses_weight(self) -> bool:
         """Where errors are squared: of other losses nothing cheap tells."""
         return self.loss.quadratic
@@ -202,6 +207,11 @@ class Penalised(Multiplicative):
     def scales_freely(self) -> bool:
         """Penalties look at one factor alone."""
         return False
+
+    @property
+    def takes_any_unit(self) -> bool:
+        """Penalties stand beside the weights."""
+        return not any(self.on_codes)
 
     def encoder(self) -> Rule:
         """Least squares where errors are squared, with the penalty on the codes."""
