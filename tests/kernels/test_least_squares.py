@@ -21,6 +21,7 @@ from ewnmf.kernels.stored import StoredKernel
 from ewnmf.models.base import Block
 from ewnmf.models.nmf import LeastSquares
 from ewnmf.problem import Problem
+from ewnmf.solvers.encode import _fill
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.sparse import Sparse
 
@@ -56,8 +57,9 @@ class Made:
         self.reference = Kernel(self.problem, rule, data.tiny)
 
     def codes(self, kernel: Kernel, max_iter: int = 100, tol: float = 0.0) -> np.ndarray:
-        start = np.ones((self.W.shape[1], self.block.X.shape[1]), self.W.dtype, order="F")
-        return kernel.encode(self.block, start, (self.W,), max_iter, tol)
+        block = _fill(self.block, kernel.encodes_at_once)
+        start = np.ones((self.W.shape[1], block.X.shape[1]), self.W.dtype, order="F")
+        return kernel.encode(block, start, (self.W,), max_iter, tol)[:, : self.block.X.shape[1]]
 
     def excess(self, H: np.ndarray) -> np.ndarray:
         return self.reference.see(self.block, np.asfortranarray(H), (self.W,), self.problem.weighting).E
