@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
 from ewnmf import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF, load
@@ -52,6 +54,14 @@ def test_extreme_priors_of_attributes(kind, gamma, seed):
     model = EWNMF(8, gamma=gamma, feature_weight=f, **LONG).fit(X)
     assert_held(model, X)
     assert model.inverse_transform(model.transform(X)).max() <= 10 * plain(X, 8)
+
+
+@given(kind=st.sampled_from(KINDS), gamma=st.sampled_from(["4x", "2x", 1e-3]), seed=st.integers(0, 2**20))
+def test_extrapolation_leaves_nothing_unheld(kind, gamma, seed):
+    X, f = table(kind, seed, n=40)
+    model = EWNMF(6, gamma=gamma, feature_weight=f, solver="accelerated", **LONG).fit(X)
+    assert_held(model, X)
+    assert model.inverse_transform(model.transform(X)).max() <= 10 * plain(X, 6)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 3])

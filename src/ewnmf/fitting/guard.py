@@ -34,13 +34,14 @@ _FAINT = 1e3 * NEGLIGIBLE
 def bounds_of(problem: Problem, data: Dense, factors: Factors) -> Array | None:
     """Bounds (2 x M) of reconstructions: the range seen of an attribute, widened, where it lacks weight at some point.
 
-    Attributes with weight at all points have the limits of the type, and where all have, there are no bounds. The data
-    itself lies within, so that no loss of it is raised by them.
+    Attributes with weight at all points have the limits of the type, and where all have, there are no bounds. Where
+    weights depend on the losses and some were lost, all are bounded: other codes, as of `transform`, lose others. The
+    data itself lies within, so that no loss of it is raised by them.
     """
     if not _may_fade(problem, data):
         return None
     low, high, faint = _look(problem, data, factors)
-    bounded = faint & (low <= high)
+    bounded = (faint | (problem.weighting.adaptive & faint.any())) & (low <= high)
     if not bounded.any():
         return None
     reach, limit = WIDENED * (high - low), np.finfo(data.X.dtype).max
