@@ -1,5 +1,7 @@
 """What a person waits for, against scikit-learn's NMF at its defaults: ``python -m benchmarks.defaults [--quick]``.
 
+``--parts digits rest`` measures some of it: data sets by their names, and the rest.
+
 CPU time at one thread decides; wall time at two threads stands beside it. A fit counts until it has reached what the
 other one ends with: the number of iterations that takes is found first, and a fit of as many is timed.
 """
@@ -39,6 +41,7 @@ Array = NDArray[Any]
 Task = Callable[[], object]
 SLACK = 1e-9
 DEFAULT = "default"
+REST = "rest"
 MOST = 3
 """A run has this many times the iterations of the default to get where the other one ended."""
 WORDS = """\
@@ -345,11 +348,13 @@ def help_target(plan: Plan) -> Target:
     return Target("`ewnmf --help`", "cold start", seconds, "below", 0.3, " s")
 
 
-def section(plan: Plan) -> Section:
-    """Every figure, data set by data set; data that is not there is skipped by name."""
+def section(plan: Plan, parts: Sequence[str] = ()) -> Section:
+    """Every figure, or those of some `parts`, data set by data set; data that is not there is skipped by name."""
     targets: list[Target] = []
     words = [WORDS.format(rounds=plan.rounds)]
     for name, title, K in plan.defaults:
+        if parts and name not in parts:
+            continue
         try:
             problem = data_problem(name, K, download=plan.download, limit=100 if plan.quick else None)
         except (OSError, ImportError) as error:
@@ -358,7 +363,8 @@ def section(plan: Plan) -> Section:
             continue
         case = Case.of(f"{title}, K {K}", problem.X, K, plan.rounds)
         targets += [*plain_targets(case), *weighted_targets(case)]
-    targets += [small_target(plan), *sparse_targets(plan), help_target(plan)]
+    if not parts or REST in parts:
+        targets += [small_target(plan), *sparse_targets(plan), help_target(plan)]
     rows = [[target.what, target.where, target.row()[2], target.beside] for target in targets]
     return Section("Defaults, against scikit-learn's", targets, [*words, Table(["", "where", "", ""], rows, left=4)])
 
@@ -369,8 +375,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks.defaults", description="Fits and codes at the defaults."
     )
     options.add_argument("--quick", action="store_true", help="tiny problems: does everything run?")
-    quick = options.parse_args(arguments).quick
-    print(*([SMOKE, ""] if quick else []), target_table([section(QUICK if quick else FULL)]).markdown(), sep="\n")
+    names = [name for name, _, _ in FULL.defaults]
+    options.add_argument("--parts", nargs="+", default=[], choices=[*names, REST], help="data sets, and the rest")
+    asked = options.parse_args(arguments)
+    found = section(QUICK if asked.quick else FULL, asked.parts)
+    print(*([SMOKE, ""] if asked.quick else []), target_table([found]).markdown(), sep="\n")
     return 0
 
 
