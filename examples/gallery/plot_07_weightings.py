@@ -96,7 +96,7 @@ curves = {
 for (name, curve), style in zip(curves.items(), (":", "-", "--", "-."), strict=True):
     right.plot(loss, curve, style, label=name)
 right.set(xlabel="loss / gamma", ylabel="weight (entropy: before sharing)", ylim=(0, 1.05))
-right.legend(frameon=False)
+right.legend(frameon=False, loc="upper right", bbox_to_anchor=(1, 0.97))
 for ax in (left, right):
     ax.spines[["top", "right"]].set_visible(False)
 plt.show()

@@ -73,8 +73,9 @@ display = TrustDisplay.from_estimator(repairer, X)
 # %%
 # 4. Mend
 # -------
-# Suspects and gaps are replaced by what the other sensors say; everything else stays as it was, to the bit.
-# ``false_alarms`` sets how much may be suspected for nothing: 0.001 is careful, 0.05 is eager.
+# Gaps, and entries farther off than undamaged ones go, are replaced by what the other sensors say; everything else
+# stays as it was, to the bit. ``false_alarms`` sets how much may be replaced for nothing: 1e-5, the default, is
+# careful, 0.05 is eager.
 
 mended = repairer.transform(X)
 name = ((X - clean) / clean.std()).abs().sum().idxmax()

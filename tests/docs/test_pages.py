@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -87,3 +88,13 @@ def test_repair() -> None:
     assert after < 0.7 * before
     assert len(names["worst"]) == 5
     assert names["trust"].shape == names["suspects"].shape == names["again"].shape == X.shape
+
+
+def test_pictures_of_the_readme_are_there_and_absolute_once_the_project_has_a_home() -> None:
+    links = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    urls = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]
+    if {"Homepage", "Repository", "Source"} & set(urls):
+        assert all(link.startswith("https://") for link in links)
+    else:
+        assert links
+        assert all((ROOT / link).is_file() for link in links)
