@@ -88,7 +88,8 @@ def _fill(block: Block, unit: int) -> Block:
 def _start(block: Block, W: Array, floor: float) -> Array:
     """Equal codes for all components, of the size that matches the mean absolute value of what was observed.
 
-    Components may have next to nothing there, and much where nothing was observed.
+    Components may have next to nothing there, and much where nothing was observed; where they have nothing at all, the
+    size is that of their mean entry.
     """
     X, sizes = block.X, np.abs(W).sum(axis=1)
     if block.P is None:
@@ -97,6 +98,8 @@ def _start(block: Block, W: Array, floor: float) -> Array:
         seen = block.P > 0
         total, size = np.abs(X).sum(axis=0, where=seen), np.where(seen, sizes[:, None], 0).sum(axis=0)
     H: Array = np.empty((W.shape[1], X.shape[1]), dtype=X.dtype, order="F")
+    count = X.shape[0] if block.P is None else seen.sum(axis=0)
+    size = np.where(size > 0, size, count * (sizes.mean() or 1.0))
     with np.errstate(over="ignore"):
         mean = total / np.where(size > 0, size, 1)
     H[:] = np.clip(mean, floor, float(np.finfo(X.dtype).max) ** _LARGEST / max(1.0, float(np.abs(W).max())))
