@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 from unittest.mock import patch
 
@@ -162,15 +163,17 @@ class Trial:
         problem, u = self.problem, self.problem.rounding
         if problem.weighting not in GAMMAS or not _size(self.raw["gamma"]) <= u * u * problem.scale**problem.degree:
             return False
-        least = tolerances.floor(problem.X.dtype) * problem.scale
-        Y = (
-            np.maximum(self.answer["reconstruction"], least)
-            if not problem.core_loss.signed
-            else self.answer["reconstruction"]
-        )
+        loss = self.answer["loss"] if "loss" in self.answer else self._loss_of_all()
+        return _size(loss) <= u * u * problem.size(self.answer["terms"], "loss") + problem.least("loss")
+
+    def _loss_of_all(self) -> Array:
+        """The loss of all entries by their prior weights; of a fit, whose codes those are."""
+        problem, Y = self.problem, self.answer["reconstruction"]
+        if not problem.core_loss.signed:
+            Y = np.maximum(Y, tolerances.floor(problem.X.dtype) * problem.scale)
         with np.errstate(all="ignore"):
-            loss = problem.total(problem.core_loss.divergence(problem.X.astype(np.float64), Y), "loss")
-        return loss <= u * u * problem.size(self.answer["terms"], "loss") + problem.least("loss")
+            losses = problem.core_loss.divergence(problem.X.astype(np.float64), Y)
+        return np.array([problem.total(losses, "loss")])
 
     def _allowed_of_gamma(self, u: float) -> float:
         """What rounding does to a mean loss, times the multiple of it that gamma is."""
@@ -194,22 +197,34 @@ class Trial:
                 raise Undecided from None
             self._compare({**other, **self._where_held(other)}, tolerances.MORE_SHAKES)
 
-    def _where_held(self, other: Answer) -> Answer:
-        """What `other` says of attributes, and this answer where no sum that components are divided by has any digits.
+    def _have_digits(self, before: Answer, raw: Answer) -> Array:
+        """Of which attributes the sums that components are divided by are normal numbers, in the unit of the fit.
 
-        Such sums, of weights times codes and what the loss adds to them, are no normal numbers there, or 0 in one way
-        of computing and not in another, in the unit of the fit. Codes are then in the unit of this answer's components.
-        Nothing is said either of weights that tell floors from nothing.
+        They are sums of weights and reconstructions, which may be those `before` the codes moved.
         """
         problem, limits, s = self.problem, np.finfo(self.problem.X.dtype), self.problem.sample_weight
-        codes, T = np.abs(self.raw["codes"]).astype(np.float64), self.raw["weights"].astype(np.float64)
+        codes, T = np.abs(raw["codes"]).astype(np.float64), before["weights"].astype(np.float64)
         unit = 1.0 if problem.fitted_as_it_is else problem.scale
-        y = codes.sum(axis=1, keepdims=True) * (_size(self.raw["components"]) / unit)
+        y = codes.sum(axis=1, keepdims=True) * (_size(before["components"]) / unit)
         y = np.broadcast_to(np.maximum(y, float(limits.tiny)), T.shape)
         with np.errstate(under="ignore", over="ignore"):
             pulls = T * problem.core_loss.pos(np.abs(problem.X).astype(np.float64) / unit, y)
             sums = (pulls if s is None else pulls * s[:, None]).T @ codes
-        held = np.minimum(sums, T.T @ codes).max(axis=1) > float(limits.tiny) / float(limits.eps)
+        enough: Array = np.minimum(sums, T.T @ codes).max(axis=1) > float(limits.tiny) / float(limits.eps)
+        return enough
+
+    def _where_held(self, other: Answer) -> Answer:
+        """What `other` says of attributes, and this answer where no sum that components are divided by has any digits.
+
+        Such sums, of weights times codes and what the loss adds to them, are no normal numbers there after one of the
+        iterations, or 0 in one way of computing and not in another. Codes are then in the unit of this answer's
+        components. Nothing is said either of weights that tell floors from nothing.
+        """
+        problem = self.problem
+        earlier = [ask(replace(problem, max_iter=count), self.way) for count in range(1, problem.max_iter)]
+        states = [*earlier, self.raw]
+        steps = [*zip(states, states, strict=True), *pairwise(states)]
+        held = np.all([self._have_digits(*step) for step in steps], axis=0)
         if not held.any():
             raise Undecided
         parts = ("components", "reconstruction", "terms")

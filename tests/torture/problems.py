@@ -190,7 +190,8 @@ class Problem:
         """By how much each of the falling values `E` may lie above the one before it."""
         S = self.size(terms)
         if self.weighting == "l1":
-            exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S
+            ridge = self.model.ridge if self.name == "SemiNMF" else 0.25  # type: ignore[attr-defined]
+            exact = 32 * self.lost * float(np.finfo(self.X.dtype).eps) * S / (2 * ridge**0.5)
             return 1e-12 * E[0] + exact if self.X.dtype == np.float64 else self.slack(E[:-1], S, self.rounding)
         by_products = 16 * float(np.finfo(self.X.dtype).eps) * S if self.by_coordinates else 0.0
         return tolerances.rounding(E, S, self.X.dtype, self.rounding) + by_products
