@@ -93,7 +93,8 @@ html_theme_options = {
     "navigation_with_keys": False,
     "header_links_before_dropdown": 6,
     "navbar_persistent": ["search-button"],
-    "secondary_sidebar_items": {"**": ["page-toc"], "gallery/**": [], "tutorials/**": []},
+    # Not of examples, whose code needs the width; patterns must not overlap.
+    "secondary_sidebar_items": {pages: ["page-toc"] for pages in ("*", "about/**", "api/**", "guide/**")},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
