@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import csc_array
 
-from ewnmf import losses, models, weightings
+from ewnmf import EWNMF, NMF, losses, models, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.least_squares import flat, nonnegative, opened
 from ewnmf.kernels.reference import Kernel
@@ -24,6 +24,8 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import _fill
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.sparse import Sparse
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 WEIGHTINGS = [
     weightings.Uniform(),
@@ -216,3 +218,22 @@ def test_systems_side_by_side_have_the_codes_of_single_ones(K: int, seed: int, r
     for r in np.flatnonzero(ended):
         best = nonnegative(G[r], b[r], start[r], most)
         np.testing.assert_allclose(codes[r], best, atol=1e-7 * (1 + best.max()), rtol=0)
+
+
+@given(
+    gamma=st.sampled_from([None, 0.3, 1e-3]),
+    n=st.integers(2, 60),
+    m=st.integers(2, 120),
+    K=st.integers(1, 40),
+    seed=st.integers(0, 2**20),
+)
+def test_codes_in_single_precision_are_a_points_own(gamma: float | None, n: int, m: int, K: int, seed: int) -> None:
+    """To the bit, whatever is encoded with it, and in which order."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, 3)) @ rng.random((3, m)) + 0.1 * rng.random((n, m))).astype(np.float32)
+    short: dict[str, Any] = {"max_iter": 3, "tol": 0, "random_state": 0, "n_jobs": 1}
+    model = NMF(K, **short) if gamma is None else EWNMF(K, gamma=gamma, **short)
+    model.fit(X).set_params(max_iter=100, tol=1e-4)
+    codes, some = model.transform(X), rng.permutation(n)[:5]
+    np.testing.assert_array_equal(model.transform(X[some]), codes[some])
+    np.testing.assert_array_equal(model.transform(X[some[:1]]), codes[some[:1]])
