@@ -212,7 +212,9 @@ class FusedKernel(Kernel):
         if weighting.adaptive:
             codes = np.ascontiguousarray(opened(self, block, H, systems.Wt.T).T)
             how, given = self._how(weighting, H.dtype), self._given(block, weighting)
-            loaded.rounds().descend(given, how, systems, room, flat(H.dtype), tol, max_iter, codes)
+            rounds = loaded.rounds()
+            desks = rounds.desks(W.shape[1], H.dtype)
+            rounds.descend(given, how, systems, room, desks, flat(H.dtype), tol, max_iter, codes)
             return codes.T
         codes, scale, constant = np.empty(H.shape[::-1], H.dtype), 1.0, X[:0]
         if block.P is None:

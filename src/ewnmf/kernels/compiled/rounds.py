@@ -10,12 +10,12 @@ from ewnmf.kernels.compiled.batch import LARGEST, add_products, solve_batch
 from ewnmf.kernels.compiled.blas import product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import decline, has
-from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, desk_of, nonnegative, unpack
-from ewnmf.kernels.compiled.options import ALLOCATING, ROW
+from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, nonnegative, unpack
+from ewnmf.kernels.compiled.options import ENTRY, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
 from ewnmf.kernels.least_squares import CURVED, SHARES, SOON
 
-__all__ = ["descend"]
+__all__ = ["descend", "desks"]
 
 _TRIES = len(SHARES)
 
@@ -74,22 +74,6 @@ def _lay(work, room, codes, point, fresh, G, vectors, going):
 
 
 @njit(**ROW)
-def _aim_all(work, room, codes, point, fresh, desk, batch, aim):
-    """Where the models of the fresh slots have their least values: side by side, or one by one."""
-    G, U, b, h, g, d, free = desk
-    halves, factors, vectors, marks = batch
-    if codes.shape[1] <= LARGEST:
-        _lay(work, room, codes, point, fresh, halves, vectors, marks[0])
-        solve_batch(halves, factors, vectors, marks, work.most)
-    for r in range(SLOTS):
-        if fresh[r] and (codes.shape[1] > LARGEST or marks[0, r] + marks[1, r] > 0):
-            _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
-        elif fresh[r]:
-            for k in range(codes.shape[1]):
-                aim[r, k] = vectors[1, k, r]
-
-
-@njit(**ROW)
 def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
     """Where the model of a point has its least value."""
     K = code.size
@@ -119,25 +103,24 @@ def _empty_slot(room, trial, point, r):
     fill_row(room.R[r], 0)
 
 
-@entry(**ALLOCATING)
-def descend(given, how, work, room, flat, tol, max_iter, codes):
+def desks(K, dtype):
+    """The room of `descend` for a single system, for what is known of the slots, and for systems side by side."""
+    both, vectors, side = np.empty((2, K, K)), np.empty((4, K)), K if K <= LARGEST else 0
+    single = *both, *vectors, np.empty(K, dtype=np.int64)
+    slots = np.empty((2 * SLOTS, K), dtype), np.empty(SLOTS), np.empty(SLOTS), np.empty(6 * SLOTS, np.int64)
+    halves, factors = np.empty((side * (side + 1) // 2, SLOTS)), np.empty((side, side, SLOTS))
+    return single, slots, (halves, factors, np.empty((6, side, SLOTS)), np.empty((4, SLOTS)))
+
+
+@entry(**ENTRY)
+def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
     """Lower ``E`` of every point from its codes (n x K), in place, until that falls by at most `tol` of itself.
 
     Steps are taken up to `flat` times the last ``E``, and a fall by that much is none.
     """
     tol = max(tol, flat - 1)
-    K = codes.shape[1]
-    marks = np.empty((2 * SLOTS, K), codes.dtype), np.empty((2, SLOTS)), np.empty(6 * SLOTS, np.int64)
-    side = K if K <= LARGEST else 0
-    halves, factors = np.empty((side * (side + 1) // 2, SLOTS)), np.empty((side, side, SLOTS))
-    batch = halves, factors, np.empty((6, side, SLOTS)), np.empty((4, SLOTS))
-    _descend(given, how, work, room, flat, tol, max_iter, codes, desk_of(K), marks, batch)
-
-
-@njit(**ROW)
-def _descend(given, how, work, room, flat, tol, max_iter, codes, desk, slots, batch):
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
-    steps, (last, fell), marks = slots[0], (slots[1][0], slots[1][1]), slots[2]
+    (G, U, b, h, g, d, free), (steps, last, fell, marks), (halves, factors, vectors, left) = desks
     trial, aim = steps[:SLOTS], steps[SLOTS:]
     point, tries, rounds = marks[:SLOTS], marks[SLOTS : 2 * SLOTS], marks[2 * SLOTS : 3 * SLOTS]
     curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS :]
@@ -195,10 +178,16 @@ def _descend(given, how, work, room, flat, tol, max_iter, codes, desk, slots, ba
         if moving:
             product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
             add_systems(work, room.C, room)
-        if moving:
-            _aim_all(work, room, codes, point, fresh, desk, batch, aim)
+        if moving and K <= LARGEST:
+            _lay(work, room, codes, point, fresh, halves, vectors, left[0])
+            solve_batch(halves, factors, vectors, left, work.most)
         for r in range(SLOTS):
             if fresh[r]:
+                if K > LARGEST or left[0, r] + left[1, r] > 0:
+                    _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
+                else:
+                    for k in range(K):
+                        aim[r, k] = vectors[1, k, r]
                 copy_row(aim[r], trial[r])
                 tries[r] = 0
                 rounds[r] += 1
