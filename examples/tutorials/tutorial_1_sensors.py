@@ -74,10 +74,10 @@ display = TrustDisplay.from_estimator(repairer, X)
 # 4. Mend
 # -------
 # Gaps, and entries farther off than undamaged ones go, are replaced by what the other sensors say; everything else
-# stays as it was, to the bit. ``false_alarms`` sets how much may be replaced for nothing: 1e-5, the default, is
-# careful, 0.05 is eager.
+# stays as it was, to the bit. ``false_alarms`` sets how much may be replaced for nothing: 1e-6 is careful, 0.05
+# is eager, and by default the number of suspects decides. ``transform``, for pipelines, does the same row by row.
 
-mended = repairer.transform(X)
+mended = repairer.repair(X)
 name = ((X - clean) / clean.std()).abs().sum().idxmax()
 figure, ax = plt.subplots(figsize=(9, 3), layout="constrained")
 ax.plot(clean[name], color="#B8B8B8", lw=4, label="clean")

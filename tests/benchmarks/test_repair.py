@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks.repair import __main__ as command
+from benchmarks.repair import panel
 from benchmarks.repair import rows as stored
 from benchmarks.repair.data import KINDS, NONE, SETS, damaged, load
 from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ROBUST_PCA, Mended, Task, mend
@@ -157,3 +158,11 @@ def test_a_run_keeps_its_rows_and_computes_none_twice(
     assert kept.exists()
     assert set(METHODS) > {NOTHING, DEFAULT}
     assert KINDS[0] == NONE
+
+
+def test_the_panel_has_a_line_for_every_setting(capsys: pytest.CaptureFixture[str]) -> None:
+    panel.main(["--sets", "sensors-low-rank", "--damage", NONE, "faults", "--points", "60"])
+    clean, faults = capsys.readouterr().out.splitlines()
+    assert clean.startswith("sensors-low-rank")
+    assert "unseen" in clean
+    assert "AUC" in faults

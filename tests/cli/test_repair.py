@@ -59,7 +59,7 @@ def test_the_same_form_comes_out(kind, files, tmp_path):
     output = tmp_path / f"clean.{kind}"
     assert main(["repair", str(files[kind]), *QUICK, "-o", str(output), "-q"]) == 0
     table = read_table(output)
-    np.testing.assert_array_equal(table.values, expected().transform(DAMAGED))
+    np.testing.assert_array_equal(table.values, expected().repair(DAMAGED))
     assert table.features == (tuple(NAMES) if kind in ("csv", "csv.gz", "tsv", "parquet") else None)
 
 
@@ -77,7 +77,7 @@ def test_names_suspects_and_summary(tmp_path, capsys):
     summary = json.loads(capsys.readouterr().out)
     model = expected(X, false_alarms=0.02)
     clean = read_table(output, Layout(id="time", label="state"))
-    np.testing.assert_array_equal(clean.values, model.transform(X))
+    np.testing.assert_array_equal(clean.values, model.repair(X, false_alarms=0.02))
     assert list(clean.ids) == [f"=t{i}" for i in range(60)]
     assert list(clean.labels[:2]) == ["off", "on"]
     assert output.read_text().splitlines()[1].startswith('"\'=t0"')
@@ -116,12 +116,12 @@ def test_what_people_read(files, tmp_path, capsys):
 def test_points_in_columns(tmp_path):
     np.save(tmp_path / "in.npy", DAMAGED.T)
     assert main(["repair", str(tmp_path / "in.npy"), *QUICK, "--transpose", "-o", str(tmp_path / "c.npy"), "-q"]) == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "c.npy").T, expected().transform(DAMAGED))
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy").T, expected().repair(DAMAGED))
 
 
 def test_soft(files, tmp_path):
     assert main(["repair", str(files["npy"]), *QUICK, "--soft", "-o", str(tmp_path / "c.npy"), "-q"]) == 0
-    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), expected(soft=True).transform(DAMAGED))
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), expected(soft=True).repair(DAMAGED, soft=True))
 
 
 # Images
@@ -145,7 +145,7 @@ def test_a_folder_of_images_becomes_one(faces, tmp_path):
     before, after = read_table(faces), read_table(output)
     assert list(after.ids) == sorted(name if name.endswith("png") else f"{name}.png" for name in before.ids)
     assert after.image_size == before.image_size == (10, 6)
-    repaired = dict(zip(before.ids, expected(before.values).transform(before.values), strict=True))
+    repaired = dict(zip(before.ids, expected(before.values).repair(before.values), strict=True))
     for name, pixels in zip(after.ids, after.values, strict=True):
         own = str(name).removesuffix(".png") if ".jpg" in name else name
         np.testing.assert_array_equal(pixels, np.clip(np.rint(repaired[own]), 0, 255))

@@ -70,6 +70,19 @@ def test_a_stuck_sensor_and_one_at_its_limit():
     np.testing.assert_array_equal(values, X[60, 2])
 
 
+def test_values_that_come_together_are_judged_together():
+    """Expectations of one attribute say little of it; of thirty that repeat in the same points they say enough."""
+    rng = np.random.default_rng(0)
+    X, seen = continuous(300, 30), np.ones((300, 30), dtype=bool)
+    expected = 0.1 * X + 0.3 * rng.normal(size=X.shape)
+    X[rng.permutation(300)[:6]] = X.min(axis=0)
+    within = repeats(X.T, seen.T)
+    asked = standing_out(within)
+    alone = [stuck_values(X, within, asked & (np.arange(30) == j)[:, None], expected, seen)[0].size for j in range(30)]
+    assert sum(alone) < 30
+    assert stuck_values(X, within, asked, expected, seen)[0].size == 30
+
+
 def test_coarse_values_do_not_stand_out():
     X = np.round(continuous(500, 5), 1)
     assert not standing_out(repeats(X.T, np.ones(X.T.shape, dtype=bool))).any()

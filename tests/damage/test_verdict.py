@@ -10,6 +10,7 @@ import numpy as np
 from ewnmf.damage.calibration import Calibration, calibrate
 from ewnmf.damage.columns import Columns
 from ewnmf.damage.repair import lost_points, most_suspicious, repaired
+from ewnmf.damage.runs import FEWEST_ROWS
 from ewnmf.damage.verdict import Verdict, examine
 
 
@@ -49,13 +50,26 @@ def test_damage_does_not_pull_what_is_expected():
 
 
 def test_points_are_judged_on_their_own():
-    X = 2 + np.random.default_rng(1).normal(scale=0.1, size=(20, 6))
+    """As long as they are too few for a series."""
+    X = 2 + np.random.default_rng(1).normal(scale=0.1, size=(FEWEST_ROWS - 1, 6))
     X[::3, 2] = 5
     whole = judged(X)
-    for i in range(20):
+    for i in range(len(X)):
         alone = judged(X[i : i + 1])
         np.testing.assert_allclose(alone.expected[0], whole.expected[i], rtol=1e-12)
         np.testing.assert_array_equal(alone.suspects(0.01)[0], whole.suspects(0.01)[i])
+
+
+def test_a_run_of_points_is_judged_together():
+    """Every entry of it is a little off, as some others are, which are not suspected."""
+    X = 2 + np.random.default_rng(1).normal(scale=0.1, size=(200, 6))
+    X[60:120, 2] += 0.25
+    suspects = judged(X).suspects(1e-4)
+    assert suspects[60:120, 2].mean() > 0.7
+    assert np.mean([judged(X[i : i + 1]).suspects(1e-4)[0, 2] for i in range(60, 120)]) < 0.1
+    rest = np.ones(X.shape, dtype=bool)
+    rest[55:125, 2] = False
+    assert suspects[rest].mean() < 1e-3
 
 
 def test_missing_values_are_no_suspects_and_tell_nothing():

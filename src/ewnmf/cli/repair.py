@@ -84,10 +84,10 @@ Examples:
 @components_option
 @click.option(
     "--false-alarms",
-    type=click.FLOAT,
-    default=1e-5,
+    type=NumberOr(["auto"], False),
+    default="auto",
     show_default=True,
-    help="Share of undamaged entries that may be replaced.",
+    help="Share of undamaged entries that may be replaced; auto: by how many suspects there are.",
 )
 @click.option("--soft", is_flag=True, help="Blend values with what is expected, by their trust.")
 @click.option("--weighting", type=click.Choice(list(WEIGHTINGS)), default="entropy", show_default=True)
@@ -184,8 +184,9 @@ def _read(file: str, layout: Layout) -> tuple[Table, Patches | None]:
 def _mend(model: Repairer, X: Array) -> _Mended:
     """All that is known of the damage, the worst first."""
     parts, found, first, lost = [], [], 0, 0
-    model._warn_of_few(model.false_alarms)
-    for x, verdict, suspects, count in model._decided(X, model.false_alarms, None):
+    share = model._replaced(model.false_alarms)
+    model._warn_of_few(share)
+    for x, verdict, suspects, count in model._decided(X, share, None):
         parts.append(repaired(x, verdict, suspects, soft=model.soft))
         at = rows, columns = np.nonzero(suspects)
         found.append([rows + first, columns, x[at], verdict.expected[at], verdict.trust[at], verdict.scores[at]])

@@ -10,6 +10,7 @@ from scipy.special import ndtri
 
 from ewnmf._types import Array
 from ewnmf.damage.expectation import Expectation
+from ewnmf.damage.runs import FEWEST_ROWS, odds_of_runs
 
 __all__ = ["CERTAIN", "FEWEST", "HIDING", "Calibration", "calibrate", "column_quantiles", "worst"]
 
@@ -34,6 +35,15 @@ _OUTER, _GROWTH, _LONGEST = 0.9, 4.0, 1.8
 _ATTRIBUTE = 0.6
 """Of all attributes the one at this quantile says how long tails are: a quarter of them may be damaged."""
 _TINY = 1e-9
+_FARTHEST = 1e6
+_CONTEXT = (-5.0, 60.0)
+"""What points before and after may say, as the logarithm of odds."""
+_CAUTIOUS = 1e-6
+"""The share of undamaged entries that are replaced where nothing seems damaged."""
+_DOUBT = 1.0
+"""What it takes to believe in a fault, in the same unit."""
+_ALONE = 2.0
+"""Entries that are farther off than a few times this need no company."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +74,10 @@ class Calibration:
         Values that repeat within most points.
     stuck, stuck_values : ndarray of shape (k,)
         Attributes, and values of theirs that repeat where nothing says that they should.
+    worth : ndarray of shape (m,)
+        What a residual says beside those of the points before and after: less than 1 where they are alike.
+    share : float
+        The share of suspects among the points of `fit`, at the limit of 1 % of false alarms.
     level : float
         Entries of a point with the same value are damaged if their mean squared score, over all attributes, is above.
     """
@@ -83,6 +97,18 @@ class Calibration:
     stuck: Any = None
     stuck_values: Any = None
     level: float = float("inf")
+    worth: Any = 1.0
+    share: float = 0.0
+
+    @property
+    def replaced(self) -> float:
+        """The share of false alarms at which entries had better be replaced.
+
+        One in a million where there are no more suspects at the limit of 1 % than nothing but false alarms would be,
+        the limit of 1 % itself where there are twice as many, and between in between.
+        """
+        beyond = float(np.clip(self.share / HIDING - 1, 0, 1))
+        return float(_CAUTIOUS * (HIDING / _CAUTIOUS) ** beyond)
 
     def scores(self, residuals: Array) -> Array:
         """``|r| / spread`` (n x m); NaN where the residual is."""
@@ -99,6 +125,23 @@ class Calibration:
         with np.errstate(over="ignore"):
             trust: Array = np.exp2(-np.square(scores / self.threshold(HALF)))
         return trust
+
+    def alone(self, residuals: Array, seen: Array) -> Array:
+        """Scores (n x m) of residuals where they were `seen`, else 0."""
+        return np.where(seen, self.scores(residuals), 0)
+
+    def in_series(self, residuals: Array, seen: Array) -> Array:
+        """Scores (n x m) of residuals of points in order: with what the points before and after say of an attribute."""
+        scores = self.alone(residuals, seen)
+        if len(scores) < FEWEST_ROWS:
+            return scores
+        normal = np.minimum(_MEDIAN * (scores / _MEDIAN) ** (1 / self.tail), _FARTHEST)
+        odds = odds_of_runs(np.copysign(normal, residuals), seen, self.worth) - _DOUBT
+        odds = np.clip(odds, *_CONTEXT)
+        odds = np.where(odds < 0, odds * np.exp(-((normal / _ALONE) ** 2) / 2), odds)
+        together = np.sqrt(np.logaddexp(0, normal**2 + 2 * odds))
+        series: Array = np.where(np.isfinite(self.spread), _MEDIAN * (together / _MEDIAN) ** self.tail, 0)
+        return series
 
     def threshold(self, false_alarms: float) -> float:
         """The score that a share `false_alarms` of undamaged entries exceeds."""
@@ -146,6 +189,9 @@ class Calibration:
         listed = isinstance(stuck, np.ndarray) and stuck.dtype.kind == "i" and stuck.ndim == 1
         if not _is_table(self.common, np.shape(self.common)):
             raise ValueError("its calibration has no common values")
+        worth = self.worth
+        if isinstance(worth, np.ndarray) and not (_is_table(worth, (m,)) and (worth > 0).all()):
+            raise ValueError(f"its calibration has no worth of {m} attributes")
         if not listed or not _is_table(values, stuck.shape) or not ((stuck >= 0) & (stuck < m)).all():
             raise ValueError("its calibration has stuck values of attributes that are not there")
 

@@ -13,6 +13,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.damage.calibration import FEWEST, HIDING, Calibration, calibrate, column_quantiles, worst
 from ewnmf.damage.expectation import Expectation
+from ewnmf.damage.pairs import Pairs
 from ewnmf.damage.repeats import (
     Repeats,
     common_values,
@@ -23,6 +24,7 @@ from ewnmf.damage.repeats import (
     unexplained,
     usual_values,
 )
+from ewnmf.damage.runs import worth_of
 from ewnmf.fitting.points import Sample
 
 __all__ = ["learn"]
@@ -34,6 +36,8 @@ _DECIDED = 2
 """The round that decides which values repeat without a reason."""
 _LEVEL = 1.5
 """A group of equal values is damaged where it is farther off than so many times a usual point."""
+_MORE, _BEYOND, _REACH = 2, 1.1, 3.0
+"""Factors beyond the components: so many for each, above so many times what chance gives, by scores up to this."""
 _MANY, _MOST = 0.2, 0.5
 """Shares of an attribute's values that are one and the same."""
 _ALL = 0.98
@@ -61,31 +65,41 @@ def learn(sample: Sample) -> Calibration:
     asked = in_points | in_columns.T
     floor = _floor(X, center, seen & ~asked, along)
     sure, hidden = asked, asked | ~seen
+    pairs = Pairs.of(x, seen & ~asked)
     now = _first(sample, center, unit, x, hidden)
     filled = np.where(hidden, 0, x - now.mean)
-    widened = np.sqrt((n + K) / max(n - K, n / 4))
     stuck = (np.arange(0), np.empty(0))
     rounds = _TRIMMED + _ROUNDS if n >= FEWEST else 0
     for turn in range(rounds + 1):
         if rounds:
             now, filled = now.refined(x, hidden, filled, _STEPS)
         filled = now.filled(x, hidden, filled, _TURNS)
+        factors = len(now.loadings)
+        widened = np.sqrt((n + factors) / max(n - factors, n / 4))
         residuals, expected = now.residuals(x, hidden, filled)
         known = seen & ~sure
         limits = _widened(calibrate(widened * residuals, known), floor, unit)
         scores = limits.scores(widened * residuals)
         if turn == min(_DECIDED, rounds):
-            stuck = stuck_values(X, along, in_columns, expected, seen)
+            stuck = stuck_values(X, along, in_columns, x - residuals, seen)
             level = _level(scores, seen & ~asked)
             sure = seen & (unexplained(across.groups, in_points, scores, level) | _are_stuck(X, *stuck))
             floor = _floor(X, center, seen & ~sure, along)
         if turn == rounds:
+            limits = replace(limits, worth=worth_of(x, residuals, limits.spread, known))
+            suspect = sure | (known & (limits.in_series(widened * residuals, known) > limits.threshold(HIDING)))
+            limits = replace(limits, share=float(suspect.sum() / max(1, seen.sum())))
             break
         now = _with_noise(now, x, expected, known)
+        if turn == _TRIMMED + 1:
+            now = _extended(now, residuals, hidden, K, float(np.median(limits.worth)))
         if turn < _TRIMMED:
             size = np.where(known, np.abs(residuals), np.nan)
             far = known & (size > column_quantiles(size, _KEPT))
+            far &= ~pairs.agree(x, far, limits.spread)
         else:
+            limits = replace(limits, worth=worth_of(x, residuals, limits.spread, known))
+            scores = limits.in_series(widened * residuals, known)
             far = known & (scores > limits.threshold(HIDING))
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
     return _concluded(
@@ -152,6 +166,26 @@ def _with_noise(now: Expectation, x: Array, expected: Array, known: Array) -> Ex
     variance = np.where(known, (x - mean) ** 2, 0).sum(axis=0) / count
     spread = np.nan_to_num(_NORMAL * column_quantiles(np.abs(there - expected), 0.5), nan=1.0)
     return now.quieter(spread, np.where(variance > _CONSTANT, variance, 1.0))
+
+
+def _extended(now: Expectation, residuals: Array, hidden: Array, K: int, worth: float) -> Expectation:
+    """With factors of what residuals (n x m) have in common beyond chance, at most twice as many as components.
+
+    Of independent residuals no factor has a variance above ``(1 + sqrt(m / n))^2`` (Marchenko and Pastur).
+    """
+    n, m = residuals.shape
+    most = min(_MORE * K, min(n, m) // 4 - K)
+    if most < 1:
+        return now
+    spread = _NORMAL * column_quantiles(np.where(hidden, np.nan, np.abs(residuals)), 0.5)
+    spread = np.where(spread > 0, spread, 1.0)
+    r = np.where(hidden, 0, np.clip(residuals / spread, -_REACH, _REACH))
+    _, sizes, directions = np.linalg.svd(r - r.mean(axis=0), full_matrices=False)
+    variance = sizes**2 / n
+    bound = _BEYOND * (1 + np.sqrt(m / (worth * n))) ** 2 * float(np.mean(r**2))
+    count = min(most, int((variance > bound).sum()))
+    more = np.sqrt(np.maximum(variance[:count, None] - 1, 0)) * directions[:count] * spread
+    return now._replace(loadings=np.concatenate([now.loadings, more]))
 
 
 def _level(scores: Array, counted: Array) -> float:

@@ -10,8 +10,9 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.damage.verdict import Verdict
 
-__all__ = ["check_false_alarms", "lost_points", "most_suspicious", "repaired"]
+__all__ = ["AUTO", "check_false_alarms", "check_replaced", "lost_points", "most_suspicious", "repaired"]
 
+AUTO = "auto"
 FIELDS = ("point", "attribute", "value", "expected", "trust")
 
 
@@ -23,6 +24,11 @@ def check_false_alarms(false_alarms: Any) -> float:
             "entries that may be suspected, such as 0.01."
         )
     return float(false_alarms)
+
+
+def check_replaced(false_alarms: Any) -> float | str:
+    """The same for what is to be replaced, where ``"auto"`` leaves it to the calibration."""
+    return AUTO if isinstance(false_alarms, str) and false_alarms == AUTO else check_false_alarms(false_alarms)
 
 
 def lost_points(verdict: Verdict, suspects: Array) -> Array:

@@ -29,8 +29,14 @@ _HALF = 0.5
 _BACKGROUND = 0.1
 _FREQUENT, _LEADING = 5.0, 3
 """A value of an attribute stands out where it is so many times as frequent as others but the leading ones."""
-_SCATTERED, _RUN, _BROKEN = 0.35, 1.0, 0.25
-"""How far towards a repeated value expectations may lie, in their standard deviations; and what makes it a run."""
+_SCATTERED, _RUN, _BROKEN = 10.0, 0.0, 0.25
+"""How strange a repeated value has to be, as the logarithm of a ratio of likelihoods; and what makes it a run."""
+_ORDERED = 0.3
+"""Neighbouring points are so alike, as a correlation, where their order means something."""
+_SAME = 0.5
+"""Values of two attributes come together where they share this part of their points."""
+_NARROW, _SIGN = 0.05, 3.0
+"""Expectations have so much of their variance left, at the least; and one of them says so much, at the most."""
 _FAR = 10.0
 """Scores count up to this."""
 _SMALL = 0.25
@@ -114,26 +120,72 @@ def standing_out(within: Repeats) -> Array:
 def stuck_values(X: Array, within: Repeats, asked: Array, expected: Array, seen: Array) -> tuple[Array, Array]:
     """Attributes and values (k each) that repeat where nothing says that they should.
 
-    `asked` (m x n) are entries of values that stand out in their attribute. Where expectations there lie towards the
-    value, it belongs to the data: a sensor at its limit is where the others are high. In a run of points, which
-    scattered values do not form, they have to lie closer.
+    `asked` (m x n) are entries of values that stand out in their attribute, and `expected` (n x m) is what the other
+    entries of their points say. Of a value that belongs to the data (a sensor at its limit) they say what they say of
+    values like it; of one that does not, what they say of any. The likelihoods of both are compared, as of normal
+    variables. Points in a run that have the value are a sign, too, in attributes where nothing else runs.
     """
-    n = asked.shape[1]
-    rest = ~asked & seen.T
-    y = expected.T
-    count = np.maximum(rest.sum(axis=1), 1)
-    mean = np.where(rest, y, 0).sum(axis=1) / count
-    deviation = np.sqrt(np.where(seen.T, (y - y.mean(axis=1, keepdims=True)) ** 2, 0).sum(axis=1) / n)
-    middle = np.array([np.median(x[r]) if r.any() else 0.0 for x, r in zip(X.T, rest, strict=True)])
-    places = np.flatnonzero(asked.ravel())
-    numbers, first, inverse = np.unique(within.groups.ravel()[places], return_index=True, return_inverse=True)
-    lines, values = places[first] // n, X.T.ravel()[places[first]]
-    size = np.bincount(inverse)
-    pulled = np.bincount(inverse, y.ravel()[places], numbers.size) / np.maximum(size, 1) - mean[lines]
-    pulled = pulled * np.sign(values - middle[lines]) / np.maximum(deviation[lines], np.finfo(float).tiny)
-    before = np.roll(within.groups, 1, axis=1)
-    before[:, 0] = -1
-    runs = np.bincount(inverse, (before != within.groups).ravel()[places], numbers.size)
-    run = runs <= _BROKEN * size * (1 - size / n)
-    stuck = pulled < np.where(run, _RUN, _SCATTERED)
-    return lines[stuck], values[stuck]
+    found = []
+    for j in np.flatnonzero(asked.any(axis=1)):
+        rest = ~asked[j] & seen[:, j]
+        if rest.sum() < _FEWEST:
+            continue
+        for number in np.unique(within.groups[j, asked[j]]):
+            at = within.groups[j] == number
+            value = float(X[at, j][0])
+            strange = _strangeness(value, expected[at, j], X[rest, j], expected[rest, j])
+            found.append((j, value, at, strange, _needed(at, X[:, j], rest)))
+    if not found:
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    lines, values, places, signs, needed = map(np.array, zip(*found, strict=True))
+    stuck = _together(places, signs) > needed
+    return lines[stuck].astype(np.int64), values[stuck]
+
+
+def _together(places: Array, strange: Array) -> Array:
+    """How strange values are (k), with those that other attributes have in the same points: `places` (k x n)."""
+    at = places.astype(np.float64)
+    both = at @ at.T
+    size = at.sum(axis=1)
+    joined: Array = (both > _SAME * (size[:, None] + size - both)) @ strange
+    return joined
+
+
+def _strangeness(value: float, y: Array, x: Array, usual: Array) -> float:
+    """The logarithm of how much likelier expectations `y` are of anything than of a value like this.
+
+    `x` are the other values of the attribute and `usual` the expectations of these. Beyond all values expectations may
+    be farther out than is usual: a limit cuts.
+    """
+    dx, dy = x - x.mean(), usual - usual.mean()
+    square = float(dx @ dx)
+    slope = max(float(dx @ dy) / square, 0.0) if square > 0 else 0.0
+    wide = np.sqrt(np.mean(dy**2))
+    narrow = np.sqrt(max(float(np.mean((dy - slope * dx) ** 2)), _NARROW * wide**2))
+    if wide == 0:
+        return 0.0
+    away = y - usual.mean() - slope * (value - x.mean())
+    if value >= x.max():
+        away = np.minimum(away, 0)
+    elif value <= x.min():
+        away = np.maximum(away, 0)
+    ratio = (away / narrow) ** 2 / 2 - ((y - usual.mean()) / wide) ** 2 / 2 - np.log(wide / narrow)
+    return float(np.clip(ratio, -_SIGN, _SIGN).sum())
+
+
+def _needed(at: Array, x: Array, rest: Array) -> float:
+    """How strange a value has to be whose entries are there (n): less in a run of points.
+
+    Nothing stays at a value between others to the last digit; at a limit it may.
+    """
+    size, n = int(at.sum()), len(at)
+    runs = int((at[1:] & ~at[:-1]).sum()) + int(at[0])
+    if runs > _BROKEN * size * (1 - size / n):
+        return _SCATTERED
+    value, others = x[at][0], x[rest]
+    if others.min() < value < others.max():
+        return -np.inf
+    pairs = rest[1:] & rest[:-1]
+    deviation = x - others.mean()
+    alike = float((deviation[1:] * deviation[:-1])[pairs].mean() / max((deviation[rest] ** 2).mean(), 1e-300))
+    return _RUN if alike > _ORDERED else -np.inf

@@ -16,8 +16,8 @@ from ewnmf.damage.repeats import often, repeats, unexplained
 
 __all__ = ["Verdict", "examine"]
 
-ROUNDS = 3
-"""How often entries are judged again, at the most."""
+ROUNDS, SERIES = 3, 2
+"""How often entries are judged again, at the most: by their point, and with the points before and after."""
 
 
 class Verdict(NamedTuple):
@@ -40,8 +40,12 @@ class Verdict(NamedTuple):
         return suspects
 
 
-def examine(X: Array, seen: Array, calibration: Calibration) -> Verdict:
-    """The verdict on points ``X`` (n x m), every one on its own, of which entries were `seen`."""
+def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = True) -> Verdict:
+    """The verdict on points ``X`` (n x m), of which entries were `seen`.
+
+    In a `series` those before and after count, too. Otherwise, and where they are fewer than ten, every point is judged
+    on its own.
+    """
     expectation = calibration.expectation
     assert expectation is not None
     unit, center = calibration.unit, calibration.center
@@ -52,23 +56,34 @@ def examine(X: Array, seen: Array, calibration: Calibration) -> Verdict:
     asked &= ~np.isin(X, calibration.common)
     hidden, sure = ~seen | stuck | asked, stuck
     limit = calibration.threshold(HIDING)
-    rows, expected, scores = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
+    rows, expected, residuals = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
     for turn in range(ROUNDS + 2):
-        residuals, expected[rows] = expectation.given(x[rows], hidden[rows])
+        residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
         with np.errstate(over="ignore"):
-            scores[rows] = calibration.scores(residuals * unit)
+            scores = calibration.scores(residuals[rows] * unit)
         if turn == 0:
             sure = stuck | unexplained(across.groups, asked, scores, calibration.level)
-        found = np.where(sure[rows], np.inf, np.where(seen[rows], scores[rows], -np.inf))
-        far = worst(found, seen[rows], limit) | ~seen[rows]
+        far = _hidden(scores, sure[rows], seen[rows], limit)
         changed = (far != hidden[rows]).any(axis=1)
         if turn > ROUNDS or not changed.any():
             break
         hidden[rows] = far
         rows = rows[changed]
+    for _ in range(SERIES if series else 0):
+        far = _hidden(calibration.in_series(residuals * unit, seen & ~sure), sure, seen, limit)
+        rows = np.flatnonzero((far != hidden).any(axis=1))
+        hidden[rows] = far[rows]
+        residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
+    scores = (calibration.in_series if series else calibration.alone)(residuals * unit, seen & ~sure)
     expected = np.clip(center + unit * expected, calibration.low, calibration.high)
     scores = np.where(sure, np.maximum(scores, calibration.threshold(CERTAIN)), scores)
     return Verdict(seen, expected, np.where(seen, scores, np.nan), calibration)
+
+
+def _hidden(scores: Array, sure: Array, seen: Array, limit: float) -> Array:
+    """What is not asked for what is expected of the rest: missing, sure to be damaged, or beyond the limit."""
+    found = np.where(sure, np.inf, np.where(seen, scores, -np.inf))
+    return worst(found, seen, limit) | ~seen
 
 
 def _stuck(X: Array, seen: Array, calibration: Calibration) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.damage.calibration import FEWEST, Calibration
-from ewnmf.damage.repair import check_false_alarms, lost_points, most_suspicious, repaired
+from ewnmf.damage.repair import AUTO, check_false_alarms, check_replaced, lost_points, most_suspicious, repaired
 from ewnmf.damage.verdict import Verdict, examine
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import Encoder
@@ -20,11 +20,9 @@ from ewnmf.estimators.notebook import Notebook
 from ewnmf.fitting import checks
 from ewnmf.storage.matrix import dense
 
-__all__ = ["EXPLAINED", "FALSE_ALARMS", "REPLACED", "Judge", "Judging"]
+__all__ = ["EXPLAINED", "FALSE_ALARMS", "Judge", "Judging"]
 
 FALSE_ALARMS = 0.01
-REPLACED = 1e-5
-"""The share of undamaged entries that `repair` may replace: data that is not damaged stays nearly as it is."""
 EXPLAINED = 20
 _BLOCK_ENTRIES = 1 << 21
 
@@ -38,11 +36,11 @@ class Judging(Notebook):
         """How far residuals usually go; refused where that is not known."""
         raise NotImplementedError
 
-    def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
+    def _verdicts(self, X: Any, mask: Any, series: bool = True) -> Iterator[tuple[Array, Verdict]]:
         """Points as they came, floats, and the verdicts on them; in blocks, the only ones that are made dense."""
         raise NotImplementedError
 
-    def _judged(self, X: Any, mask: Array | None) -> Iterator[tuple[Array, Verdict]]:
+    def _judged(self, X: Any, mask: Array | None, series: bool) -> Iterator[tuple[Array, Verdict]]:
         """The verdicts on validated points, in blocks."""
         calibration = self._calibrated()
         n, m = X.shape
@@ -51,7 +49,7 @@ class Judging(Notebook):
             rows = slice(at, min(at + width, n))
             x = dense(X[rows])
             seen = ~np.isnan(x) if mask is None else ~np.isnan(x) & mask[rows]
-            yield x, examine(x, seen, calibration)
+            yield x, examine(x, seen, calibration, series=series)
 
     def _mean_expected(self) -> Array:
         """What is expected of the mean point of `fit` (m)."""
@@ -110,7 +108,7 @@ class Judging(Notebook):
     def repair(
         self,
         X: Any,
-        false_alarms: float = REPLACED,
+        false_alarms: float | str = AUTO,
         *,
         soft: bool = False,
         mask: Any = None,
@@ -123,8 +121,10 @@ class Judging(Notebook):
         ----------
         X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
-        false_alarms : float, default=1e-5
-            As in `suspects`, and far smaller there: what is damaged is mostly far off, and all else had better stay.
+        false_alarms : float or "auto", default="auto"
+            As in `suspects`. With ``"auto"`` one in a million where the points of `fit` have no more suspects than
+            nothing but false alarms would be, so that undamaged data stays nearly as it is, and up to 0.01 where they
+            have more (`calibration_.replaced`).
         soft : bool, default=False
             Whether observed entries become ``trust * x + (1 - trust) * expected`` instead.
         mask : array-like of bool of shape (n_samples, n_features), optional
@@ -135,23 +135,30 @@ class Judging(Notebook):
         ndarray, sparse matrix or data frame of shape (n_samples, n_features)
             The repaired points, in the unit of `X`; of its form, or as `set_output` asks.
         """
-        clean = self._repaired(X, check_false_alarms(false_alarms), soft, mask)
+        clean = self._repaired(X, check_replaced(false_alarms), soft, mask)
         return clean if issparse(clean) else Form(self, X).table(clean)
 
-    def _repaired(self, X: Any, share: float, soft: bool, mask: Any) -> Any:
+    def _repaired(self, X: Any, false_alarms: float | str, soft: bool, mask: Any, series: bool = True) -> Any:
         """The repaired points as an array, or a CSR matrix where `X` is sparse."""
+        share = self._replaced(false_alarms)
         self._warn_of_few(share)
         parts, lost = [], 0
-        for x, verdict, suspects, count in self._decided(X, share, mask):
+        for x, verdict, suspects, count in self._decided(X, share, mask, series):
             clean = repaired(x, verdict, suspects, soft=soft)
             lost += count
             parts.append(csr_array(clean) if issparse(X) else clean)
         _warn_of_lost(lost)
         return vstack(parts, format="csr") if issparse(X) else np.concatenate(parts)
 
-    def _decided(self, X: Any, share: float, mask: Any) -> Iterator[tuple[Array, Verdict, Array, int]]:
+    def _replaced(self, false_alarms: float | str) -> float:
+        """The share of false alarms at which entries are replaced."""
+        return self._calibrated().replaced if isinstance(false_alarms, str) else false_alarms
+
+    def _decided(
+        self, X: Any, share: float, mask: Any, series: bool = True
+    ) -> Iterator[tuple[Array, Verdict, Array, int]]:
         """Points, verdicts, suspects, and how many have nothing to trust: of these the mean point is expected."""
-        for x, verdict in self._verdicts(X, mask):
+        for x, verdict in self._verdicts(X, mask, series):
             suspects = verdict.suspects(share)
             lost = lost_points(verdict, suspects)
             if lost.any():
@@ -237,7 +244,7 @@ class Judge(Judging, Encoder):
             )
         return calibration
 
-    def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
+    def _verdicts(self, X: Any, mask: Any, series: bool = True) -> Iterator[tuple[Array, Verdict]]:
         X = self._validated(X)
         self._points(X, mask=mask)
-        return self._judged(X, checks.check_mask(mask, X.shape))
+        return self._judged(X, checks.check_mask(mask, X.shape), series)

@@ -16,11 +16,11 @@ from ewnmf._types import Array
 from ewnmf.damage.calibration import Calibration
 from ewnmf.damage.columns import Columns
 from ewnmf.damage.learning import learn
-from ewnmf.damage.repair import check_false_alarms
+from ewnmf.damage.repair import AUTO, check_replaced
 from ewnmf.damage.verdict import Verdict
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import FLOATS
-from ewnmf.estimators.judging import REPLACED, Judging
+from ewnmf.estimators.judging import Judging
 from ewnmf.estimators.nmf import EWNMF
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting import checks
@@ -46,8 +46,8 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
     n_components : int, "auto" or "cv", default="auto"
         Number of components; ``"auto"`` is 8, but at most half the number of samples and of features, and ``"cv"``
         chooses it by entries that are held out (`ewnmf.select_rank`).
-    false_alarms : float, default=1e-5
-        The share of undamaged entries that may be replaced, between 0 and 0.5.
+    false_alarms : float or "auto", default="auto"
+        The share of undamaged entries that may be replaced, between 0 and 0.5; ``"auto"`` as in `EWNMF.repair`.
     soft : bool, default=False
         Whether observed entries become ``trust * x + (1 - trust) * expected`` instead of either.
     loss : str or Loss, default="euclidean"
@@ -113,7 +113,7 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self,
         n_components: int | str = "auto",
         *,
-        false_alarms: float = REPLACED,
+        false_alarms: float | str = AUTO,
         soft: bool = False,
         loss: str | Loss = "euclidean",
         weighting: str | Weighting = "entropy",
@@ -153,7 +153,7 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         self
             The fitted transformer.
         """
-        check_false_alarms(self.false_alarms)
+        check_replaced(self.false_alarms)
         X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan")
         columns = Columns.of(X)
         model = EWNMF(
@@ -188,7 +188,10 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         return self.n_components
 
     def transform(self, X: Any) -> Any:
-        """``X`` with what is expected in place of suspect and missing entries; see `repair`.
+        """``X`` with what is expected in place of suspect and missing entries.
+
+        As in all pipelines, every point is judged on its own. `repair` also heeds the points before and after, which
+        tell more of sensors that are off for a while; use it where the rows of a table are in order.
 
         Parameters
         ----------
@@ -200,7 +203,7 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         ndarray or data frame of shape (n_samples, n_features)
             The repaired points; a data frame where `X` is one with the names of `fit`, or where `set_output` asks.
         """
-        clean = self._repaired(X, check_false_alarms(self.false_alarms), self.soft, None)
+        clean = self._repaired(X, check_replaced(self.false_alarms), self.soft, None, series=False)
         return Form(self, X).table(clean) if hasattr(self, "feature_names_in_") else clean
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -227,11 +230,11 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             )
         return calibration
 
-    def _verdicts(self, X: Any, mask: Any) -> Iterator[tuple[Array, Verdict]]:
+    def _verdicts(self, X: Any, mask: Any, series: bool = True) -> Iterator[tuple[Array, Verdict]]:
         check_is_fitted(self, "model_")
         X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan", reset=False)
         shown = checks.check_mask(mask, X.shape)
-        return self._judged(X, shown)
+        return self._judged(X, shown, series)
 
     def _check_loaded(self) -> None:
         """Refuse what a file holds where it does not fit together."""

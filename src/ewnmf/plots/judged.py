@@ -13,8 +13,7 @@ from scipy.sparse import issparse
 from sklearn.utils import _safe_indexing
 
 from ewnmf._types import Array
-from ewnmf.damage.repair import check_false_alarms, repaired
-from ewnmf.estimators.judging import REPLACED
+from ewnmf.damage.repair import AUTO, check_false_alarms, repaired
 from ewnmf.plots.kinds import Kind, kind_of
 
 __all__ = ["MOST_ENTRIES", "Judged", "as_judged", "judge", "model_of", "names_of", "point_labels", "replaced_share"]
@@ -136,7 +135,8 @@ def judge(
 
 def replaced_share(estimator: Any, false_alarms: float) -> float:
     """The share of false alarms at which its `repair` replaces entries; no more than are suspected."""
-    return min(false_alarms, float(getattr(estimator, "false_alarms", REPLACED)))
+    replaced: float = estimator._replaced(getattr(estimator, "false_alarms", AUTO))
+    return min(false_alarms, replaced)
 
 
 def _shape_of(X: Any) -> tuple[int, int]:
