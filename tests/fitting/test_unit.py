@@ -423,6 +423,6 @@ def test_codes_of_a_point_seen_where_components_are_zero_have_no_unit() -> None:
     X = np.random.default_rng(0).random((12, 4))
     X[:, 0] = 0
     new = np.array([[5.0, np.nan, np.nan, np.nan]])
-    models = [ewnmf.NMF(2, loss="alpha", alpha=3.0, tol=0, random_state=0, max_iter=20).fit(c * X) for c in (1.0, 1024.0)]
-    one, other = (model.transform(c * new) for model, c in zip(models, (1.0, 1024.0), strict=True))
+    model = ewnmf.NMF(2, loss="alpha", alpha=3.0, tol=0, random_state=0, max_iter=20)
+    one, other = (clone(model).fit(c * X).transform(c * new) for c in (1.0, 1024.0))
     np.testing.assert_allclose(other, one, rtol=1e-12)

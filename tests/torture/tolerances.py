@@ -48,11 +48,11 @@ Weighted Semi-NMF corrects its basis: the error is that of the old one, larger t
 most that a step can shrink it by. ``u`` is multiplied by what the basis has shrunk by since the start, up to that.
 
 L1 sums roots of losses, which a relative error ``u`` of all values moves by ``u E + 2 u S`` at most, ``S`` being the
-total of ``v^(degree / 2)``; in double precision ``E`` may rise by 1e-12 of its first value plus ``32 eps L S``. Semi-NMF's basis solves systems with
-a ridge ``r``: along a direction of their eigenvalue ``v`` what it reconstructs has the error ``eps sqrt(v) / (v + r)``,
-at most ``eps / (2 sqrt(r))``, so that it is ``32 eps L S / (2 sqrt(r))`` there. Beta
-divergences take powers of values, as exponentials of logarithms: ``L`` is the largest ``|ln x|`` times the larger of
-``|b|`` and ``|b - 2|``, and ``v^degree`` is ``y^b + x y^(b-1)``.
+total of ``v^(degree / 2)``; in double precision ``E`` may rise by 1e-12 of its first value plus ``32 eps L S``.
+Semi-NMF's basis solves systems with a ridge ``r``: along a direction of their eigenvalue ``v`` what it reconstructs has
+the error ``eps sqrt(v) / (v + r)``, at most ``eps / (2 sqrt(r))``, so that it is ``32 eps L S / (2 sqrt(r))`` there.
+Beta divergences take powers of values, as exponentials of logarithms: ``L`` is the largest ``|ln x|`` times the larger
+of ``|b|`` and ``|b - 2|``, and ``v^degree`` is ``y^b + x y^(b-1)``.
 
 Sparse: an attribute that is 0 everywhere costs nothing in sparse data, and what floors cost in dense data. Where gamma
 is below ``f^degree / u``, ``f`` being ``K`` times `floor` of the data's scale, entropy weights tell the two apart.
