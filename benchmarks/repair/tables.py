@@ -175,14 +175,15 @@ def report(rows: Iterable[Row]) -> str:
     study = Study.of(rows)
     if not study.found:
         return f"There is no setting yet for which {NOTHING!r} was run."
-    by_set = {name: where for name in SETS if (where := study.where((name,)))}
-    by_kind = {kind: where for kind in KINDS[1:] if (where := study.where(damage=(kind,)))}
+    compared = study.judged if study.judged.found else study
+    by_set = {name: where for name in SETS if (where := compared.where((name,)))}
+    by_kind = {kind: where for kind in KINDS[1:] if (where := compared.where(damage=(kind,)))}
     seeds = sorted({setting.seed for setting in study.found})
     strengths = sorted({setting.strength for setting in study.found} - {NONE})
     parts = [
         f"{len(study.where())} damaged settings, {len(study.clean)} clean ones; {len(seeds)} seed(s), strengths: "
         f"{', '.join(strengths)}. `{DEFAULT}`, our default, was run on {len(study.judged.where())} and "
-        f"{len(study.judged.clean)} of them.",
+        f"{len(study.judged.clean)} of them; where it was run anywhere, the tables are of these alone.",
         "Figures to reach:",
         target_table([Section("", targets(study))]).markdown(),
         "Error after repair, in units of doing nothing, by set (all kinds of damage):",
@@ -194,6 +195,6 @@ def report(rows: Iterable[Row]) -> str:
         f"`suspects` of `{DEFAULT}` at false_alarms=0.01, and undamaged tables:",
         _verdicts(study).markdown(),
         "All methods:",
-        _wins(study).markdown(),
+        _wins(compared).markdown(),
     ]
     return "\n\n".join(parts)
