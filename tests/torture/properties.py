@@ -268,8 +268,8 @@ def questions(bench: Bench) -> None:
     if observed is not None:
         X = np.where(observed, X, np.nan)
     missing = np.isnan(X)
-    trust, repaired = demand(lambda: model.trust(X)), demand(lambda: model.repair(X))
-    suspects = demand(lambda: model.suspects(X, false_alarms=1e-5))
+    trust, repaired = demand(lambda: model.trust(X)), demand(lambda: model.repair(X, false_alarms=0.001))
+    suspects = demand(lambda: model.suspects(X, false_alarms=0.001))
     if not (((trust >= 0) & (trust <= 1)) | missing).all() or not np.isnan(trust[missing]).all():
         raise Violation("trust leaves [0, 1], or is there where data is missing")
     _see_finite(repaired=repaired)

@@ -111,11 +111,11 @@ def judge(
 ) -> Judged:
     """What the estimator says of the rows of ``X``: all, those of the numbers `points`, or a sample of large data."""
     share = check_false_alarms(false_alarms)
-    replaced = replaced_share(estimator, share)
     X = X if hasattr(X, "shape") else np.asarray(X)
     n, m = _shape_of(X)
     if not hasattr(estimator, "_decided"):
         raise TypeError(f"{type(estimator).__name__} is no estimator of ewnmf, such as a fitted EWNMF or Repairer.")
+    replaced = replaced_share(estimator, share)
     rows = _rows(points, n, m, most)
     some = X if len(rows) == n else _safe_indexing(X, rows)
     parts = []
