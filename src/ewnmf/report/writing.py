@@ -139,6 +139,6 @@ def _template() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["percent"] = lambda share: f"{100 * share:.2g} %"
+    environment.filters["percent"] = lambda share: f"{100 * share * (1 + 1e-9):.2g} %"  # halves go up, as in scripts
     environment.filters["figures"] = lambda value: f"{value:.4g}"
     return environment.get_template("report.html")
