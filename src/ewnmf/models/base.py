@@ -128,7 +128,9 @@ class Facts:
 
 def product(left: Array, right: Array) -> Array:
     """``left @ right`` with its columns contiguous, as points are stored."""
-    answer: Array = (right.T @ left.T).T
+    # BLAS may raise the flag by numbers beside those that it was given; a product that is none shows, as NaN.
+    with np.errstate(invalid="ignore"):
+        answer: Array = (right.T @ left.T).T
     return answer
 
 
