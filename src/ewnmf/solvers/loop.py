@@ -127,7 +127,7 @@ def solve(
         raise unknown_name("solver", solver, SOLVERS)
     with Workers(count_workers(n_jobs)) as workers:
         chosen = SOLVERS[solver]
-        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates)
+        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, tuned=tuner is not None)
         iterations = chosen.iterate(run, max_iter, order)
         with nullcontext() if callbacks else single_threaded_blas():
             stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations

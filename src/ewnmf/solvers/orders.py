@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 class Run:
-    """The sweeps of one run over one data set."""
+    """The sweeps of one run over one data set; its weights need not stay equal where it is `tuned`."""
 
     def __init__(
         self,
@@ -44,8 +44,11 @@ class Run:
         fixed: int,
         zero: Array | None,
         coordinates: bool = False,
+        tuned: bool = False,
     ) -> None:
-        rule = problem.rule(replace(data.facts(problem), fixed=fixed), coordinates=coordinates)
+        facts = data.facts(problem)
+        facts = replace(facts, fixed=fixed, stored=facts.stored and not tuned)
+        rule = problem.rule(facts, coordinates=coordinates)
         self.data = data.thin(problem, rule)
         self.zero = zero
         self.kernel = kernel_for(problem, rule, data.tiny)
