@@ -18,7 +18,6 @@ from ewnmf.kernels.compiled.records import (
     Given,
     How,
     Left,
-    PenalisedBounds,
     Room,
     Systems,
     Work,
@@ -294,20 +293,19 @@ class FusedKernel(Kernel):
     def _room(self, block: Block, H: Array) -> Room:
         return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
 
-    def _bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
+    def _bounds(self, dtype: Any) -> Bounds:
         """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
-        found: Bounds | PenalisedBounds | None = self.known.get(dtype)
+        found: Bounds | None = self.known.get(dtype)
         if found is None:
             found = self.known[dtype] = self._find_bounds(dtype)
         return found
 
-    def _find_bounds(self, dtype: Any) -> Bounds | PenalisedBounds:
-        bounds = self.rule.floor, largest_power(dtype), largest_factor(dtype)
-        return PenalisedBounds(*bounds, *self._penalty) if any(self._penalty) else Bounds(*bounds)
+    def _find_bounds(self, dtype: Any) -> Bounds:
+        return Bounds(self.rule.floor, largest_power(dtype), largest_factor(dtype), *self._penalty)
 
     @property
-    def _penalty(self) -> tuple[float, ...]:
-        return self.rule.on_codes if isinstance(self.rule, Penalised) else ()
+    def _penalty(self) -> tuple[float, float]:
+        return self.rule.on_codes if isinstance(self.rule, Penalised) else (0.0, 0.0)
 
     def _terms(self, A: Array, Y: Array, neg: Array) -> Terms:
         return Terms(A.T, neg.T, Y if hasattr(self._loss(A.dtype), "pos") else A.T)

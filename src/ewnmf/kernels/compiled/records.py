@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Before", "Bounds", "Given", "How", "Left", "PenalisedBounds", "Room", "Slots", "Systems", "Work"]
+__all__ = ["Before", "Bounds", "Given", "How", "Left", "Room", "Slots", "Systems", "Work"]
 
 
 class Given(NamedTuple):
@@ -38,15 +38,7 @@ class Before(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The least code, the largest factor of a step, and the largest code."""
-
-    floor: float
-    cap: float
-    most: float
-
-
-class PenalisedBounds(NamedTuple):
-    """The same with the penalty on the codes."""
+    """The least code, the largest factor of a step, the largest code, and the penalty on the codes."""
 
     floor: float
     cap: float
@@ -61,7 +53,7 @@ class Work(NamedTuple):
     gemm: int
     codes: Array
     Wt: Array
-    bounds: Bounds | PenalisedBounds
+    bounds: Bounds
 
 
 class Room(NamedTuple):

@@ -14,9 +14,8 @@ from numba.extending import overload
 
 from ewnmf.kernels.compiled.blas import add_transposed_product, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.formulas import factor, penalised_factor
+from ewnmf.kernels.compiled.formulas import factor, has, penalised_factor
 from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
-from ewnmf.kernels.compiled.records import Bounds
 from ewnmf.kernels.compiled.rows import (
     copy_row,
     dot,
@@ -44,28 +43,36 @@ def _step(loss, num, den, codes, bounds, weight, new):
 
 
 @overload(_step, jit_options=ROW)
-def _step_within(loss, num, den, codes, bounds, weight, new):
-    if bounds.instance_class is Bounds:
+def _step_by(loss, num, den, codes, bounds, weight, new):
+    if not has(loss, "penalised_factor"):
+        return lambda loss, num, den, codes, bounds, weight, new: _step_plainly(loss, num, den, codes, bounds, new)
 
-        def plain(loss, num, den, codes, bounds, weight, new):
-            real = new.dtype.type
-            floor, cap = real(bounds.floor), real(bounds.cap)
-            most = real(bounds.most)
-            for k in range(codes.size):
-                moved = codes[k] * factor(loss, num[k], den[k], cap)
-                new[k] = min(moved, most) if moved > floor else floor
+    def within(loss, num, den, codes, bounds, weight, new):
+        if bounds.linear > 0 or bounds.ridge > 0:
+            _step_penalised(loss, num, den, codes, bounds, weight, new)
+        else:
+            _step_plainly(loss, num, den, codes, bounds, new)
 
-        return plain
+    return within
 
-    def penalised(loss, num, den, codes, bounds, weight, new):
-        real = new.dtype.type
-        floor, cap, linear, ridge = real(bounds.floor), real(bounds.cap), weight * bounds.linear, weight * bounds.ridge
-        most = real(bounds.most)
-        for k in range(codes.size):
-            moved = codes[k] * real(min(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
-            new[k] = min(moved, most) if moved > floor else floor
 
-    return penalised
+@njit(**ROW)
+def _step_plainly(loss, num, den, codes, bounds, new):
+    real = new.dtype.type
+    floor, cap, most = real(bounds.floor), real(bounds.cap), real(bounds.most)
+    for k in range(codes.size):
+        moved = codes[k] * factor(loss, num[k], den[k], cap)
+        new[k] = min(moved, most) if moved > floor else floor
+
+
+@njit(**ROW)
+def _step_penalised(loss, num, den, codes, bounds, weight, new):
+    real = new.dtype.type
+    floor, cap, most = real(bounds.floor), real(bounds.cap), real(bounds.most)
+    linear, ridge = weight * bounds.linear, weight * bounds.ridge
+    for k in range(codes.size):
+        moved = codes[k] * real(min(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
+        new[k] = min(moved, most) if moved > floor else floor
 
 
 @njit(**ROW)
@@ -78,24 +85,16 @@ def _move_codes(work, loss, codes, pulls, O, s, factors, new):
         _step(loss, O[2 * r], O[2 * r + 1], codes[r], work.bounds, weight, new[r])
 
 
+@njit(**ROW)
 def _add_penalty(codes, bounds, s, at, left):
-    """Add the penalties of the codes to the objectives of their points, from `at` on."""
-    raise NotImplementedError
-
-
-@overload(_add_penalty, jit_options=ROW)
-def _add_penalty_within(codes, bounds, s, at, left):
-    if bounds.instance_class is Bounds:
-        return lambda codes, bounds, s, at, left: None
-
-    def penalised(codes, bounds, s, at, left):
-        for r in range(codes.shape[0]):
-            weight = s[r] if s.size > 0 else 1.0
-            penalty = weight * (bounds.linear * sum_of_row(codes[r]) + bounds.ridge / 2 * dot(codes[r], codes[r]))
-            left.seen[0, at + r] += penalty
-            left.seen[1, at + r] += penalty
-
-    return penalised
+    """Add the penalties of the codes, if any, to the objectives of their points, from `at` on."""
+    if bounds.linear == 0 and bounds.ridge == 0:
+        return
+    for r in range(codes.shape[0]):
+        weight = s[r] if s.size > 0 else 1.0
+        penalty = weight * (bounds.linear * sum_of_row(codes[r]) + bounds.ridge / 2 * dot(codes[r], codes[r]))
+        left.seen[0, at + r] += penalty
+        left.seen[1, at + r] += penalty
 
 
 @njit(**ROW)
