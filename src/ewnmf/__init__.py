@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ewnmf.estimators.semi import SemiNMF
     from ewnmf.factorization import Factorization, factorize
     from ewnmf.plots import figures as plots
+    from ewnmf.storage.blocks import Blocks, open_blocks
 
 __version__ = "0.1.0.dev0"
 
@@ -25,6 +26,7 @@ __all__ = [
     "EWNMF",
     "NMF",
     "ONMF",
+    "Blocks",
     "ConvexNMF",
     "Factorization",
     "GammaPath",
@@ -39,6 +41,7 @@ __all__ = [
     "losses",
     "metrics",
     "models",
+    "open_blocks",
     "plots",
     "report",
     "select_rank",
@@ -52,11 +55,13 @@ _HOMES = {
     "ConvexNMF": "estimators",
     "Repairer": "estimators",
     "SemiNMF": "estimators",
+    "Blocks": "storage.blocks",
     "Factorization": "factorization",
     "GammaPath": "choosing.gamma",
     "factorize": "factorization",
     "gamma_path": "estimators.search",
     "load": "estimators.loading",
+    "open_blocks": "storage.blocks",
     "RankPath": "choosing.rank",
     "select_rank": "estimators.search",
 }

@@ -131,7 +131,7 @@ def test_blocks_are_judged_as_if_they_were_all(model, damaged, monkeypatch):
     """Points before and after count, those of other blocks do not; the worst are the same."""
     X = damaged[1]
     parts, table = np.concatenate([model.trust(X[at : at + 32]) for at in range(0, len(X), 32)]), model.explain(X, 7)
-    monkeypatch.setattr("ewnmf.estimators.judging._BLOCK_ENTRIES", 1)
+    monkeypatch.setattr("ewnmf.storage.dense._HIGH_ENTRIES", 1)
     np.testing.assert_allclose(model.trust(X), parts, rtol=1e-10, atol=1e-12)
     for name in ("point", "attribute", "value"):
         np.testing.assert_array_equal(model.explain(X, 7)[name], table[name])

@@ -211,7 +211,7 @@ class _Trials:
         K = start.H.shape[0]
         size = max(FEWEST, min(MOST, n // PART), CROWD * K)
         if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
-            return cls(job, start, True)
+            return cls(replace(job, points=job.points.in_memory()), start, True)
         rows, repeats = _distinct(job.points, size)
         some = replace(job.points.take(rows), s=repeats)
         U = None if start.U is None else start.U[rows]

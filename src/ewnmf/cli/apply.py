@@ -14,17 +14,19 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.cli.file_options import layout_options, output_options, to_layout
+from ewnmf.cli.large import check_kind, is_large, read_any, scaled
 from ewnmf.cli.outcome import Report, described, plain
-from ewnmf.datasets import scale_points, unscale_points
+from ewnmf.datasets import unscale_points
 from ewnmf.estimators.loading import load_with_note
 from ewnmf.estimators.saving import library_versions
-from ewnmf.io import Result, Table, atomic_file, check_free, read_table, result_kind, write_result
+from ewnmf.io import Result, Table, atomic_file, check_free, result_kind, write_result
 from ewnmf.io.source import check_memory
+from ewnmf.storage.blocks import Blocks
 
 __all__ = ["apply_model", "apply_options", "attribute_names", "filled_points", "load_model", "read_points"]
 
 MODEL_FILE = "model.ewnmf"
-Apply = Callable[[Any, "Given"], Array]
+Apply = Callable[[Any, "Given"], Any]
 Columns = Callable[[Any, Table], tuple[str, ...]]
 
 
@@ -69,8 +71,11 @@ def apply_model(
     table, X, scale = read_points(model, file, options, estimator, note, report)
     n, m = X.shape
     names = columns(estimator, table)
-    needed = 2.0 * n * len(names) * X.dtype.itemsize
-    check_memory(f"The result for {n} points of {table.source}", needed, "take a part of its rows")
+    if is_large(table):
+        check_kind(kind)
+    else:
+        needed = 2.0 * n * len(names) * X.dtype.itemsize
+        check_memory(f"The result for {n} points of {table.source}", needed, "take a part of its rows")
     with report.step(command, f"{n} points x {m} attributes"), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         values = apply(estimator, Given(X, table.values, scale))
@@ -80,8 +85,12 @@ def apply_model(
         write_result(sys.stdout.buffer, result, "csv")
         sys.stdout.flush()
         return
-    with report.step("write", f"writing {output}"), atomic_file(output) as stream:
-        write_result(stream, result, kind, zipped)
+    with report.step("write", f"writing {output}"):
+        if isinstance(values, Blocks):
+            values.save(output)
+        else:
+            with atomic_file(output) as stream:
+                write_result(stream, result, kind, zipped)
     summary = {
         "command": command,
         "model": model,
@@ -105,7 +114,7 @@ def read_points(
     if layout.size is None and size is not None and Path(file).is_dir():
         layout = replace(layout, size=(int(size[0]), int(size[1])))
     with report.step("read", f"reading {file}"):
-        table = read_table(file, layout)
+        table = read_any(file, layout)
     scale = bool(note.get("scale")) if options["scale"] is None else options["scale"]
     return table, _prepared(table, estimator, model, scale), scale
 
@@ -119,7 +128,10 @@ def attribute_names(estimator: Any, table: Table) -> tuple[str, ...]:
 def filled_points(estimator: Any, given: Given) -> Array:
     """The file's values, with the model's where they are missing, in the file's unit."""
     if not isinstance(given.values, np.ndarray):
-        raise ValueError("--fill needs a table with a cell for every entry, and this one is sparse; leave --fill out.")
+        raise ValueError(
+            "--fill needs a table in memory with a cell for every entry, and this one is sparse or read by blocks; "
+            "leave --fill out."
+        )
     guess = estimator.inverse_transform(estimator.transform(given.X))
     if given.scaled:
         guess = unscale_points(guess, given.values)
@@ -155,7 +167,7 @@ def _prepared(table: Table, estimator: Any, model: str, scale: bool) -> Any:
             f"{str(known[j])!r} there; give the same columns in the same order."
         )
     if scale:
-        return scale_points(table.values)
+        return scaled(table.values)
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table.refuse_negative(type(estimator).__name__)
     return table.values.astype(np.float64) if table.values.dtype.kind != "f" else table.values

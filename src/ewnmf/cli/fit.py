@@ -14,14 +14,15 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.cli.estimator_options import build_estimator, estimator_options
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
+from ewnmf.cli.large import check_kind, is_large, read_any, scaled
 from ewnmf.cli.outcome import Report, described, plain
 from ewnmf.cli.showing import check_report, draw_pictures, write_report
-from ewnmf.datasets import scale_points
 from ewnmf.estimators.saving import library_versions, write_estimator
 from ewnmf.io import RESULT_KINDS, Layout, Result, Table, atomic_folder, check_free, read_table, write_result
 from ewnmf.io.atomic import SUMMARY
 from ewnmf.io.source import check_memory
 from ewnmf.metrics import clustering_accuracy, normalized_mutual_information
+from ewnmf.storage.blocks import Blocks
 from ewnmf.weightings.registry import resolve
 
 __all__ = ["fit"]
@@ -54,6 +55,7 @@ Examples:
   ewnmf fit iris.csv -k 3 --label species --clusters --scale -o iris
   ewnmf fit photos/ -k 20 --size 32x32 -o photos-k20      a folder of images, with pictures of what was found
   ewnmf fit sensors.csv -k 8 --report -o sensors          and report.html to look at
+  ewnmf fit spectra.zarr -k 20 --gamma 4x -o spectra      larger than memory: read by blocks
   ewnmf fit counts.mtx.gz -k 10 --loss kullback-leibler --gamma inf -o counts
   zcat big.csv.gz | ewnmf fit - -k 10 -o big --json
 
@@ -85,8 +87,8 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
     """Factorize the table in FILE and write the results into a new folder.
 
     FILE is CSV or TSV (also .gz), Parquet, .npy, .npz (arrays or a SciPy sparse matrix), Matrix Market (.mtx,
-    .mtx.gz), MATLAB (.mat), a folder of images, or - for standard input. One row is one point; empty cells are
-    missing values.
+    .mtx.gz), MATLAB (.mat), HDF5 (.h5), Zarr, a folder of images, or - for standard input. One row is one point; empty
+    cells are missing values. HDF5, Zarr, and .npy and Parquet files that memory would hardly hold, are read by blocks.
 
     The folder gets codes, components, weights, labels (with --clusters), the model (model.ewnmf) and
     summary.json; of images, pictures of the components and of what was repaired. It appears only when everything is
@@ -102,7 +104,8 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
         check_report()
     estimator = build_estimator(model, options)
     with report.step("read", f"reading {file}"):
-        table = read_table(file, layout)
+        table = read_any(file, layout)
+        kind = _kind(table, request)
         entry_weights = _entry_weights(request, layout, estimator)
     X = _prepared(table, estimator, request)
     n, m = X.shape
@@ -116,7 +119,7 @@ def fit(file: str, model: str, quiet: bool, as_json: bool, **options: Any) -> No
         measures = _clusters(results["codes"].values, table, request, estimator, results)
     summary = _summary(estimator, model, table, request, report, measures)
     with report.step("write", f"writing {request.output}"):
-        _write(estimator, results, table, request, summary, X)
+        _write(estimator, results, table, request, kind, summary, X)
     report.close(summary, _lines(summary, request.output))
 
 
@@ -138,12 +141,14 @@ def _entry_weights(request: _Request, layout: Layout, estimator: Any) -> Any:
 def _prepared(table: Table, estimator: Any, request: _Request) -> Any:
     """The numbers to fit, refused where the model cannot take them or the results would not fit into memory."""
     n, m = table.values.shape
+    if is_large(table):
+        return scaled(table.values) if request.scale else table.values
     _check_memory(table, estimator)
     if _wants_weights(request, estimator):
         remedy = "leave them out with --no-weights"
         check_memory(f"A weight for every entry of {table.source}", 2.0 * n * m * table.values.dtype.itemsize, remedy)
     if request.scale:
-        return scale_points(table.values)
+        return scaled(table.values)
     if estimator.__sklearn_tags__().input_tags.positive_only:
         table.refuse_negative(type(estimator).__name__)
     return table.values
@@ -179,7 +184,9 @@ def _results(estimator: Any, X: Any, table: Table, request: _Request, entry_weig
         "components": Result(estimator.components_, features, {"component": np.array(names, dtype=object)}),
     }
     if _wants_weights(request, estimator) and not _equal_weights(request, estimator):
-        results["weights"] = Result(estimator._weights_under(codes, X, weights=entry_weights), features, texts)
+        large = is_large(table)
+        found = estimator.weights(X) if large else estimator._weights_under(codes, X, weights=entry_weights)
+        results["weights"] = Result(found, features, texts)
     if table.features is not None:
         estimator.feature_names_in_ = np.array(table.features, dtype=object)
     return results
@@ -195,7 +202,7 @@ def _clusters(
 
     classes = None if table.labels is None else len(set(table.labels))
     count = (classes or estimator.n_components_) if request.clusters == "auto" else _count(request.clusters)
-    found = KMeans(count, n_init=10, random_state=estimator.random_state).fit_predict(codes)
+    found = KMeans(count, n_init=10, random_state=estimator.random_state).fit_predict(np.asarray(codes))
     texts = {"id": table.ids, "label": table.labels}
     known = {name: values for name, values in texts.items() if values is not None}
     results["labels"] = Result(found.astype(np.int64)[:, None], ("cluster",), known)
@@ -247,13 +254,34 @@ def _path(path: Any) -> dict[str, Any] | None:
     return {"rule": path.rule, "verdict": path.verdict, "gammas": path.gammas.tolist(), "scores": path.scores.tolist()}
 
 
+def _kind(table: Table, request: _Request) -> str:
+    """How results are written; refused where that, or what else is asked for, cannot be done by blocks."""
+    kind = request.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
+    if is_large(table):
+        check_kind(kind)
+        for option in ("report", "pictures", "entry_weights"):
+            if getattr(request, option):
+                raise click.UsageError(
+                    f"--{option.replace('_', '-')} needs a table in memory, and {table.source} is read by blocks."
+                )
+    return kind
+
+
 def _write(
-    estimator: Any, results: dict[str, Result], table: Table, request: _Request, summary: dict[str, Any], X: Any
+    estimator: Any,
+    results: dict[str, Result],
+    table: Table,
+    request: _Request,
+    kind: str,
+    summary: dict[str, Any],
+    X: Any,
 ) -> None:
     """Fill the folder; `summary` learns the names of the files."""
-    kind = request.to or (table.kind if table.kind in ("csv", "tsv", "parquet") else "npy")
     with atomic_folder(request.output, request.force) as folder:
         for name, result in results.items():
+            if isinstance(result.values, Blocks):
+                result.values.save(folder / f"{name}.{kind}")
+                continue
             with (folder / f"{name}.{kind}").open("wb") as stream:
                 write_result(stream, result, kind)
         if kind == "npy" and (table.ids is not None or table.features is not None):

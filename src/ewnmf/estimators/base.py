@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
 
 from ewnmf import losses, weightings
 from ewnmf._types import Array
@@ -18,8 +17,8 @@ from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
 from ewnmf.damage.learning import learn
+from ewnmf.estimators.by_blocks import lazy
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
-from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judge
 from ewnmf.estimators.progress import Progress, Stages
 from ewnmf.fitting import checks
@@ -113,8 +112,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value.
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value (not in `Blocks`).
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -145,13 +144,13 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         weights: Any = None,
         sample_weight: Any = None,
         mask: Any = None,
-    ) -> Array:
+    ) -> Any:
         """``fit(X).transform(X)``, to the bit.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value.
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value (not in `Blocks`).
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -167,10 +166,12 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
+        ndarray or Blocks of shape (n_samples, n_components)
             The codes.
         """
         fitted = self.fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
+        if type(X) is not np.ndarray and lazy(X, weights=weights, mask=mask) is not None:
+            return fitted.transform(X)
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -178,7 +179,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         problem, request = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = validate_data(self, _numeric(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        X = self._matrix(X, weighed)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         request = request if grid is None else grid
         self._choose_rank(points, problem, request)
@@ -191,6 +192,20 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         with telling(self._say if self.verbose else None):
             best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
         self._warn(best)
+
+    def _matrix(self, X: Any, weighed: dict[str, Any]) -> Any:
+        """``X`` as an array, a CSR matrix or blocks of floats, whose attributes are learned."""
+        blocks = None if type(X) is np.ndarray else lazy(X, mask=weighed.get("mask"))
+        if blocks is None:
+            return checks.check_matrix(self, _numeric(X), reset=True)
+        if isinstance(self.n_components, str) and self.n_components == "cv":
+            raise ValueError(
+                f"n_components='cv' hides entries of all points, and {blocks.name} is read by blocks; choose by some "
+                "of them: ewnmf.select_rank(X[:10000])."
+            )
+        self.__dict__.pop("feature_names_in_", None)
+        self.n_features_in_ = blocks.shape[1]
+        return blocks
 
     def _starts(self, job: Job, n_components: int, starts: Starts, n_init: int) -> Iterator[Factors]:
         """Where the runs start, each drawn when it is asked for."""
@@ -260,7 +275,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         """The path of `ewnmf.select_rank`."""
         problem, request = self._problem()
         options = {"repeats": checks.check_count("repeats", repeats, 2), "share": checks.check_share(share)}
-        X = validate_data(self, _numeric(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False)
+        X = checks.check_matrix(self, _numeric(X), reset=True)
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         trials = self._trials(points, problem, request, **options)
         if candidates is None:

@@ -9,12 +9,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
+from ewnmf.estimators.by_blocks import blocks_in, computed
 from ewnmf.estimators.saving import write_estimator
+from ewnmf.fitting.checks import FLOATS, check_matrix
 from ewnmf.fitting.frames import numeric_table
 from ewnmf.fitting.guard import reconstruct, scaled_bounds
 from ewnmf.fitting.points import Points, read_points, spread
@@ -23,9 +25,8 @@ from ewnmf.models.base import Facts
 from ewnmf.problem import Problem
 from ewnmf.solvers.encode import encode, weights_of
 
-__all__ = ["FLOATS", "Encoder"]
+__all__ = ["Encoder"]
 
-FLOATS = [np.float64, np.float32]
 _FINER = 0.1
 """The codes of a point end where its objective falls by this share of `tol`."""
 
@@ -52,9 +53,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     def _validated(self, X: Any) -> Any:
         """``X`` (n x m) as an array or CSR matrix of floats, with the attributes of `fit`."""
         check_is_fitted(self, "components_")
-        return validate_data(
-            self, numeric_table(X), accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=False
-        )
+        return check_matrix(self, numeric_table(X), reset=False)
 
     def _points(self, X: Any, **weighed: Any) -> Points:
         """The points of validated data."""
@@ -92,14 +91,14 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         own = self._fitted_problem.model.has_combinations and not self._facts.signed
         return points.negative if own else np.zeros(points.X.shape[0], dtype=bool)
 
-    def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
+    def transform(self, X: Any, weights: Any = None, mask: Any = None) -> Any:
         """Codes of the points for the learned components, every point on its own.
 
         A point without any observed entry gets the codes of the mean point of `fit`.
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Rows are points, NaN is a missing value; which others are there, and in which order, changes nothing.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -108,9 +107,13 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_components)
-            The codes.
+        ndarray or Blocks of shape (n_samples, n_components)
+            The codes; of `Blocks` they are computed when they are read or saved.
         """
+        blocks = blocks_in(self, X, weights=weights, mask=mask)
+        if blocks is not None:
+            names = tuple(self.get_feature_names_out())
+            return computed(self, "transform", blocks, self.n_components_, self.components_.dtype, features=names)
         points = self._read(X, weights=weights, mask=mask)
         points.warn("the codes of the mean point", "")
         return self._transform(points)
@@ -127,7 +130,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             codes[seen] = self._codes(points.take(seen), problem)
         return codes
 
-    def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Array:
+    def weights(self, X: Any, weights: Any = None, mask: Any = None) -> Any:
         """The weight of every entry (n x m) under the codes of `transform`, 0 where it is missing.
 
         The share of an entry in its point: rows sum to one with ``weighting="entropy"`` (Eq. (18)) and with ``"none"``,
@@ -137,7 +140,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -146,9 +149,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_samples, n_features)
-            The weights.
+        ndarray or Blocks of shape (n_samples, n_features)
+            The weights; of `Blocks` they are computed when they are read or saved.
         """
+        blocks = blocks_in(self, X, weights=weights, mask=mask)
+        if blocks is not None:
+            return computed(self, "weights", blocks, blocks.shape[1], self.components_.dtype, features=blocks.features)
         path = getattr(self, "gamma_path_", None)
         if path is not None and path.gamma == math.inf:
             warn(f"All weights of a point are equal: {path.verdict}")
@@ -201,7 +207,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features)
+        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
             Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
             with more than 2^23 entries a sample of the points is scored, drawn from each alone.
         y : ignored
@@ -219,7 +225,9 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
         float
             The score, at most 0.
         """
-        points = self._read(X, weights=weights, sample_weight=sample_weight, mask=mask)
+        blocks = blocks_in(self, X, weights=weights, mask=mask)
+        X = self._validated(X) if blocks is None else blocks
+        points = self._points(X, weights=weights, sample_weight=sample_weight, mask=mask)
         points = points.take(points.counted)
         loss, unit = self._fitted_problem.loss, self._facts.unit
         components, bounds = times(self.components_, unit), self._known_bounds

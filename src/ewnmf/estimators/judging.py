@@ -14,17 +14,18 @@ from ewnmf._warn import warn
 from ewnmf.damage.calibration import FEWEST, Calibration
 from ewnmf.damage.repair import AUTO, check_false_alarms, check_replaced, lost_points, most_suspicious, repaired
 from ewnmf.damage.verdict import Verdict, examine
+from ewnmf.estimators.by_blocks import blocks_in, computed
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.fitted import Encoder
 from ewnmf.estimators.notebook import Notebook
 from ewnmf.fitting import checks
+from ewnmf.storage.dense import block_height
 from ewnmf.storage.matrix import dense
 
 __all__ = ["EXPLAINED", "FALSE_ALARMS", "Judge", "Judging"]
 
 FALSE_ALARMS = 0.01
 EXPLAINED = 20
-_BLOCK_ENTRIES = 1 << 21
 
 
 class Judging(Notebook):
@@ -44,7 +45,7 @@ class Judging(Notebook):
         """The verdicts on validated points, in blocks."""
         calibration = self._calibrated()
         n, m = X.shape
-        width = max(32, _BLOCK_ENTRIES // m // 32 * 32)
+        width = block_height(m)
         for at in range(0, n, width):
             rows = slice(at, min(at + width, n))
             x = dense(X[rows])
@@ -67,17 +68,20 @@ class Judging(Notebook):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         mask : array-like of bool of shape (n_samples, n_features), optional
             True where an entry was observed.
 
         Returns
         -------
-        ndarray or data frame of shape (n_samples, n_features)
+        ndarray, data frame or Blocks of shape (n_samples, n_features)
             The trust; a data frame where `X` is one, or where `set_output` asks for it.
         """
         self._calibrated()
+        blocks = blocks_in(self, X, mask=mask)
+        if blocks is not None:
+            return computed(self, "trust", blocks, blocks.shape[1], np.float64, features=blocks.features)
         judged = self._verdicts(X, mask)
         return Form(self, X).table(np.concatenate([verdict.trust for _, verdict in judged]))
 
@@ -119,7 +123,7 @@ class Judging(Notebook):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or data frame of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         false_alarms : float or "auto", default="auto"
             As in `suspects`. With ``"auto"`` one in a million where the points of `fit` have no more suspects than
@@ -132,9 +136,14 @@ class Judging(Notebook):
 
         Returns
         -------
-        ndarray, sparse matrix or data frame of shape (n_samples, n_features)
+        ndarray, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
             The repaired points, in the unit of `X`; of its form, or as `set_output` asks.
         """
+        blocks = blocks_in(self, X, mask=mask)
+        if blocks is not None:
+            self._calibrated()
+            options = {"false_alarms": check_replaced(false_alarms), "soft": soft, "features": blocks.features}
+            return computed(self, "repair", blocks, blocks.shape[1], blocks.dtype, **options)
         clean = self._repaired(X, check_replaced(false_alarms), soft, mask)
         return clean if issparse(clean) else Form(self, X).table(clean)
 

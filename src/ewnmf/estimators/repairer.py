@@ -19,11 +19,11 @@ from ewnmf.damage.learning import learn
 from ewnmf.damage.repair import AUTO, check_replaced
 from ewnmf.damage.verdict import Verdict
 from ewnmf.estimators.containers import Form
-from ewnmf.estimators.fitted import FLOATS
 from ewnmf.estimators.judging import Judging
 from ewnmf.estimators.nmf import EWNMF
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting import checks
+from ewnmf.fitting.checks import FLOATS
 from ewnmf.fitting.frames import numeric_table
 from ewnmf.fitting.points import Sample
 from ewnmf.losses.base import Loss

@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, validate_data
 
 from ewnmf._types import Array
 from ewnmf.fitting.frames import plain_array
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
+from ewnmf.storage.matrix import is_lazy, place_of
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.registry import WEIGHTINGS, with_gamma
 
 __all__ = [
+    "FLOATS",
     "LARGEST",
     "RELATIVE",
     "GammaRequest",
@@ -29,6 +31,7 @@ __all__ = [
     "check_grid",
     "check_heaviest",
     "check_mask",
+    "check_matrix",
     "check_n_components",
     "check_products",
     "check_reach",
@@ -45,6 +48,14 @@ __all__ = [
 def read_array(name: str, value: object, **how: Any) -> Any:
     """An array of numbers, whatever form it came in; what is not finite is for others to see."""
     return check_array(plain_array(name, value), ensure_all_finite=False, input_name=name, **how)
+
+
+FLOATS = [np.float64, np.float32]
+
+
+def check_matrix(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """``X`` (n x m) as an array or CSR matrix of floats, its attributes learned by `reset`, else those of `fit`."""
+    return validate_data(estimator, X, accept_sparse="csr", dtype=FLOATS, ensure_all_finite=False, reset=reset)
 
 
 def check_count(parameter: str, value: object, least: int = 1) -> int:
@@ -147,10 +158,10 @@ def check_values(
     """
     lowest, highest = extremes
     if not math.isfinite(lowest) or not math.isfinite(highest):
-        values = X.data if issparse(X) else X
+        count = "" if is_lazy(X) else f" in {int(np.isinf(X.data if issparse(X) else X).sum())} entries"
         raise ValueError(
-            f"X contains infinity (inf) in {int(np.isinf(values).sum())} entries; replace them by finite values, or by "
-            "NaN where they are missing."
+            f"X contains infinity (inf){count}{place_of(X, np.isinf)}; replace them by finite values, or by NaN where "
+            "they are missing."
         )
     largest, limit = max(-lowest, highest), _limit(X, problem, unit)
     if largest > limit:
@@ -160,8 +171,8 @@ def check_values(
         )
     if lowest < 0 and not problem.takes_negative:
         raise ValueError(
-            f"Negative values in data passed to {whom}: the smallest is {lowest:.6g}, and {_parts(problem)} needs "
-            "X >= 0. Shift or clip X, or use SemiNMF (model='semi-nmf') with loss='euclidean'."
+            f"Negative values in data passed to {whom}{place_of(X, _negative)}: the smallest is {lowest:.6g}, and "
+            f"{_parts(problem)} needs X >= 0. Shift or clip X, or use SemiNMF (model='semi-nmf') with loss='euclidean'."
         )
     if problem.loss.needs_double and X.dtype == np.float32:
         raise ValueError(
@@ -169,9 +180,19 @@ def check_values(
         )
     if lowest <= 0 and problem.loss.needs_positive:
         raise ValueError(
-            f"X has zeros, but loss={problem.loss!r} is infinite there; use a loss that takes zeros "
-            "(alpha or beta above 0), or add a small positive number to X."
+            f"X has zeros{place_of(X, _zero)}, but loss={problem.loss!r} is infinite there; use a loss that takes "
+            "zeros (alpha or beta above 0), or add a small positive number to X."
         )
+
+
+def _negative(X: Array) -> Array:
+    below: Array = X < 0
+    return below
+
+
+def _zero(X: Array) -> Array:
+    zero: Array = X <= 0
+    return zero
 
 
 def _parts(problem: Problem) -> str:

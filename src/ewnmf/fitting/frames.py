@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from ewnmf.storage.matrix import is_lazy
+
 __all__ = ["numeric_table", "plain_array"]
 
 _NOT_YET = {
     "dask": "Dask collection; ewnmf does not work on its blocks yet, so give X.compute() if that fits into memory",
-    "zarr": "Zarr array; ewnmf does not read it block by block yet, so give X[:] if that fits into memory",
+    "zarr": "Zarr array, which is read by blocks in fit and transform alone; give X[:] here",
 }
 """What NumPy would load as a whole."""
 
@@ -40,6 +42,10 @@ def plain_array(name: str, X: Any, *, missing: bool = False) -> Any:
 
     Arrays of other libraries are taken over where NumPy can read them. Dask and Zarr are refused.
     """
+    if is_lazy(X):
+        raise TypeError(
+            f"{name} is read by blocks ({X.name}), and an array is needed here; give some of it: {name}[:1000]."
+        )
     for kind in type(X).__mro__:
         library = kind.__module__.partition(".")[0].removesuffix("_expr")
         if library in _NOT_YET:

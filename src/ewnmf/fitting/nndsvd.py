@@ -8,7 +8,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.fitting.points import Points
-from ewnmf.storage.matrix import contiguous, dense, scaled
+from ewnmf.storage.matrix import contiguous, dense, is_lazy, scaled
 
 __all__ = ["nndsvd"]
 
@@ -36,6 +36,10 @@ def nndsvd(
         )
     if points.extremes[0] < 0:
         raise ValueError(f"init={variant!r} needs nonnegative data; use init='random'.")
+    if is_lazy(X):
+        raise ValueError(
+            f"init={variant!r} needs all of X in memory, and {X.name} is read by blocks; use init='random'."
+        )
     rows = np.ones(X.shape[0]) if s is None else np.sqrt(s, dtype=np.float64)
     X, columns = _completed(contiguous(X), P, rows)
     n_points = X.shape[0] if s is None else float(np.sum(s, dtype=np.float64))

@@ -15,7 +15,18 @@ from ewnmf._warn import warn
 from ewnmf.fitting import checks
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.matrix import contiguous, filled, largest_seen, least_of_rows, row_blocks, storage, weighted_sums
+from ewnmf.storage.matrix import (
+    contiguous,
+    filled,
+    in_memory,
+    is_lazy,
+    largest_seen,
+    least_of_rows,
+    place_of,
+    row_blocks,
+    storage,
+    weighted_sums,
+)
 
 __all__ = ["Points", "Sample", "extremes_of", "read_points", "spread"]
 
@@ -69,7 +80,7 @@ class Points:
         """The largest absolute value of positive prior weight, and 1 where all are 0."""
         if self.P is None:
             return self.data.scale
-        return largest_seen(self.X, self.P > 0)
+        return largest_seen(self.X, self.P)
 
     @cached_property
     def seen(self) -> Array:
@@ -102,6 +113,10 @@ class Points:
         """Which points have a negative value."""
         return np.asarray(least_of_rows(self.X) < 0)
 
+    def in_memory(self) -> Points:
+        """The same, read where it is not in memory."""
+        return replace(self, X=in_memory(self.X)) if is_lazy(self.X) else self
+
     def without_priors(self) -> Points:
         """The same with equal priors."""
         return replace(self, P=None)
@@ -116,7 +131,13 @@ class Points:
         """The points at `rows`, or where `rows` is True; itself where that is all of them."""
         if rows.dtype == bool and rows.all():
             return self
-        P, s = (None if part is None or (part[rows] == 1).all() else part[rows] for part in (self.P, self.s))
+
+        def rows_of(part: Array | None) -> Array | None:
+            if part is None or part.strides[0] or rows.dtype != bool:
+                return None if part is None else part[rows]
+            return np.broadcast_to(part[0], (int(rows.sum()), *part.shape[1:]))
+
+        P, s = (None if part is None or (part == 1).all() else part for part in map(rows_of, (self.P, self.s)))
         taken = np.zeros(self.X.shape[0], dtype=bool)
         taken[rows] = True
         return Points(self.X[rows], P, s, unit=self.unit, known_extremes=self.extremes if taken.all() else None)
@@ -137,7 +158,8 @@ class Points:
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
         X, P = contiguous(self.X), self.P
         total, mass = np.zeros(X.shape[1]), np.zeros(X.shape[1])
-        for rows in [slice(None)] if X.dtype == np.float64 else row_blocks(X, _BLOCK_ENTRIES, 1):
+        whole = X.dtype == np.float64 and not is_lazy(X)
+        for rows in [slice(None)] if whole else row_blocks(X, _BLOCK_ENTRIES, 1):
             if P is None:
                 total += s[rows] @ X[rows]
                 mass += s[rows].sum()
@@ -190,6 +212,7 @@ def read_points(
         X = X.copy()
         X.sum_duplicates()
     extremes = extremes_of(X)
+    _refuse_gaps(X, mask, extremes)
     hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
     if hidden is not None:
         _refuse_hidden(hidden, problem, mask is not None)
@@ -210,6 +233,19 @@ def read_points(
 def extremes_of(X: Any) -> tuple[float, float]:
     """The least and the largest value of ``X``; NaN where it contains one."""
     return float(X.min()), float(X.max())
+
+
+def _refuse_gaps(X: Any, mask: Any, extremes: tuple[float, float]) -> None:
+    """Missing values of points that are read by blocks: what hides them would be as large as all points."""
+    if not is_lazy(X):
+        return
+    if mask is not None:
+        raise ValueError(f"mask was given, but {X.name} is read by blocks, which must be complete; give an array.")
+    if math.isnan(extremes[0]):
+        raise ValueError(
+            f"X contains NaN{place_of(X, np.isnan)}, and points that are read by blocks must be complete; fill the "
+            "gaps, or give an array."
+        )
 
 
 def _hidden(X: Any, mask: Array | None, has_nan: bool) -> Array | None:

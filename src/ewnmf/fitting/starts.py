@@ -16,7 +16,7 @@ from ewnmf.fitting.points import Points
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.storage.matrix import by_form, row_blocks
+from ewnmf.storage.matrix import by_form, tabulated
 
 __all__ = ["INITS", "Starts", "draw_start", "point_numbers", "sampled_rows", "start_by_point", "uniform"]
 
@@ -158,12 +158,14 @@ def start_by_point(
     if starts.codes is not None:
         return draw_start(problem, X, K, starts, rng, points.P, sized=sized)
     components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points, sized)
-    numbers = point_numbers(X, points.P, 2 * K, rng.bytes(32))
-    codes, combinations = (numbers[:, part] + 0.1 for part in (slice(K), slice(K, None)))
-    if init != "random":
-        codes, components = nndsvd(points, K, init, rng, numbers[:, :K])
+    key = rng.bytes(32)
+    if init == "random":
+        drawn = point_numbers(X, points.P, 2 * K if has_combinations else K, key, 0.1, X.dtype)
+        codes, combinations = np.ascontiguousarray(drawn[:, :K]), drawn[:, K:]
+    else:
+        codes, components = nndsvd(points, K, init, rng, point_numbers(X, points.P, K, key))
         combinations = codes / codes.sum(axis=0) if points.s is None else codes / (points.s @ codes)
-    codes = codes.astype(X.dtype, copy=False)
+        codes = codes.astype(X.dtype, copy=False)
     if not has_combinations:
         return Factors((np.ascontiguousarray(components).T,), codes.T)
     if points.s is not None:
@@ -176,8 +178,12 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
     return (rng.random(shape) + 0.1).astype(dtype, copy=False)
 
 
-def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np.float64]:
+def point_numbers(
+    X: Any, P: Array | None, count: int, key: bytes, least: float = 0.0, dtype: Any = np.float64
+) -> Array:
     """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
+
+    `least` is added to them.
 
     Equal points get equal numbers, wherever they stand and however they are stored, and in whatever unit: they are made
     of the values as shares of the point's largest one, to six digits. Every share but zero gives two numbers of 64
@@ -186,14 +192,18 @@ def point_numbers(X: Any, P: Array | None, count: int, key: bytes) -> NDArray[np
     seeds = np.frombuffer(hashlib.blake2b(key, digest_size=32).digest(), "<u8").astype(np.uint64)
     columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
     steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
-    numbers = np.empty((X.shape[0], count))
-    for rows in row_blocks(X, _BLOCK_ENTRIES, count):
-        hidden = None if P is None else ~(P[rows] > 0)
-        sums = by_form(X, whole=_sums, stored=_sums_of_stored)(X[rows], hidden, columns, seeds[1])
+    sums_of = by_form(X, whole=_sums, stored=_sums_of_stored)
+
+    def drawn(points: Any, rows: slice) -> Array:
+        sums = sums_of(points, None if P is None else ~(P[rows] > 0), columns, seeds[1])
         first, second = (_mix(lane + seed) for lane, seed in zip(sums, seeds[2:], strict=True))
         stream = _mix(first[:, None] + steps) ^ second[:, None]
-        np.multiply(stream >> np.uint64(11), 2.0**-53, out=numbers[rows])
-    return numbers
+        numbers: Array = np.multiply(stream >> np.uint64(11), 2.0**-53)
+        if least:
+            numbers += least
+        return numbers
+
+    return tabulated(X, drawn, count, dtype, n_entries=_BLOCK_ENTRIES, beside=count)
 
 
 def sampled_rows(points: Points, most: int, key: bytes) -> Array:

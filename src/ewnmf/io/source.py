@@ -105,7 +105,9 @@ def check_memory(name: str, needed: float, remedy: str) -> None:
         )
 
 
-def import_extra(module: str, package: str, purpose: str) -> None:
+def import_extra(module: str, package: str, purpose: str, extra: str = "files") -> None:
     """Refuse, with what to install, where an optional library is missing."""
     if find_spec(module) is None:
-        raise ModuleNotFoundError(f"{purpose} needs {package}, which is not installed; run: pip install 'ewnmf[files]'")
+        raise ModuleNotFoundError(
+            f"{purpose} needs {package}, which is not installed; run: pip install 'ewnmf[{extra}]'"
+        )

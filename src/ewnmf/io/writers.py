@@ -29,15 +29,15 @@ class Result:
 
     Parameters
     ----------
-    values : ndarray of shape (n, m)
-        The numbers.
+    values : ndarray or Blocks of shape (n, m)
+        The numbers; `write_result` takes arrays.
     columns : sequence of str
         Their m names.
     texts : mapping of str to ndarray of shape (n,), default={}
         What stands before them in a table; an ``.npy`` file leaves it out.
     """
 
-    values: Array
+    values: Any
     columns: tuple[str, ...]
     texts: Mapping[str, Array] = field(default_factory=dict)
 

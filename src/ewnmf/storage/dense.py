@@ -15,14 +15,20 @@ from ewnmf.storage.base import Answer, Codes, Storage
 from ewnmf.storage.memory import CodesInMemory
 from ewnmf.storage.threads import Workers, single_threaded_blas
 
-__all__ = ["Dense", "block_width"]
+__all__ = ["Dense", "block_height", "block_width"]
 
 _BLOCK_ENTRIES = 1 << 17
+_HIGH_ENTRIES = 1 << 21
 
 
 def block_width(n_attributes: int) -> int:
     """Points in a block: about 2^17 entries, a multiple of 16. It depends on the shape alone."""
     return max(16, _BLOCK_ENTRIES // max(1, n_attributes) // 16 * 16)
+
+
+def block_height(n_attributes: int) -> int:
+    """Points that are read, or judged, together: about 2^21 entries, a multiple of 32."""
+    return max(32, _HIGH_ENTRIES // max(1, n_attributes) // 32 * 32)
 
 
 def _cut(n_points: int, width: int) -> list[slice]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
+from ewnmf.storage.blocks import Blocks, Columns
 from ewnmf.storage.dense import Dense
+from ewnmf.storage.files import Filed, room
 from ewnmf.storage.sparse import Sparse
 
 __all__ = [
@@ -17,13 +19,17 @@ __all__ = [
     "contiguous",
     "dense",
     "filled",
+    "in_memory",
+    "is_lazy",
     "largest_of_rows",
     "largest_seen",
     "least_of_rows",
     "nonzero_counts",
+    "place_of",
     "row_blocks",
     "scaled",
     "storage",
+    "tabulated",
     "weighted_sums",
 ]
 
@@ -41,9 +47,42 @@ def dense(X: Any) -> Array:
     return whole
 
 
+def is_lazy(X: Any) -> bool:
+    """Whether ``X`` is read or computed by blocks, and never in memory as a whole."""
+    return isinstance(X, Blocks)
+
+
+def in_memory(X: Any) -> Any:
+    """``X``, read where it is not in memory."""
+    return np.asarray(X) if is_lazy(X) else X
+
+
+def place_of(X: Any, where: Callable[[Array], Array]) -> str:
+    """Where the first entry is for which ``where(X)`` is True, in words, if ``X`` is not in memory for all to see."""
+    place = X.place(where) if is_lazy(X) else None
+    return "" if place is None else f" (the first in {place} of {X.name})"
+
+
 def contiguous(X: Any) -> Any:
     """``X``, its points contiguous in memory."""
-    return X if issparse(X) else np.ascontiguousarray(X)
+    return X if issparse(X) or is_lazy(X) else np.ascontiguousarray(X)
+
+
+def tabulated(
+    X: Any, work: Callable[[Any, slice], Array], n_columns: int, dtype: Any, *, n_entries: int, beside: int
+) -> Array:
+    """``work(points, rows)`` (rows x `n_columns`) of some points at a time, as one table in the room that ``X`` has."""
+    shape = X.shape[0], n_columns
+    table = room(shape, dtype) if is_lazy(X) else np.empty(shape, dtype)
+    if is_lazy(X):
+        for cut, part in X.stream(X.cuts()):
+            for rows in row_blocks(part, n_entries, beside):
+                at = slice(cut.start + rows.start, cut.start + rows.stop)
+                table[at] = work(part[rows], at)
+        return table
+    for rows in row_blocks(X, n_entries, beside):
+        table[rows] = work(X[rows], rows)
+    return table
 
 
 def least_of_rows(X: Any) -> Array:
@@ -53,15 +92,25 @@ def least_of_rows(X: Any) -> Array:
 
 def largest_of_rows(X: Any) -> Array:
     """The largest absolute value of every point (n)."""
+    if is_lazy(X):
+        part = X.shape[1] * X.height
+        return tabulated(X, lambda x, rows: abs(x).max(axis=1)[:, None], 1, X.dtype, n_entries=part, beside=1)[:, 0]
     return dense(abs(X).max(axis=1)).ravel()
 
 
 def largest_seen(X: Any, seen: Array) -> float:
-    """The largest absolute value where `seen` (n x m), and 1 where all are 0."""
+    """The largest absolute value where `seen` (n x m) is True or above 0, and 1 where all are 0."""
     if issparse(X):
-        shown = X.multiply(seen).tocsr()
+        shown = X.multiply(seen > 0).tocsr()
         return max(float(shown.max()), -float(shown.min())) or 1.0
-    return max(float(X.max(where=seen, initial=0)), -float(X.min(where=seen, initial=0))) or 1.0
+    if is_lazy(X):
+        return max(0.0, *(_largest_in(part, seen[cut]) for cut, part in X.stream(X.cuts()))) or 1.0
+    return _largest_in(X, seen) or 1.0
+
+
+def _largest_in(X: Array, seen: Array) -> float:
+    shown = seen if seen.dtype == bool else seen > 0
+    return max(float(X.max(where=shown, initial=0)), -float(X.min(where=shown, initial=0)))
 
 
 def nonzero_counts(X: Any) -> Array:
@@ -100,7 +149,13 @@ def filled(X: Any, hidden: Array, positive: bool) -> Any:
 
 
 def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
-    """Consecutive points, at most `n_entries` at a time of them and of what is made of a point, `beside` numbers."""
+    """Consecutive points, at most `n_entries` at a time of them and of what is made of a point, `beside` numbers.
+
+    Those that are read by blocks come in their blocks.
+    """
+    if is_lazy(X):
+        yield from X.cuts()
+        return
     n, m = X.shape
     at, most = 0, max(1, n_entries // max(beside, 1 if issparse(X) else m))
     while at < n:
@@ -113,4 +168,6 @@ def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
 
 def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
+    if isinstance(X, Columns):
+        return Filed(X, P, s, **known)
     return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from numbers import Integral
@@ -217,7 +218,23 @@ class Workers:
         todo = list(items)
         if self.n_workers == 1 or len(todo) < 2:
             return map(work, todo)
+        return self._started().map(work, todo)
+
+    def stream(self, work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
+        """The same of items that are made one after the other: a few are taken before their answers are."""
+        if self.n_workers == 1:
+            yield from map(work, items)
+            return
+        waiting: deque[Future[Answer]] = deque()
+        for item in items:
+            waiting.append(self._started().submit(work, item))
+            if len(waiting) > 2 * self.n_workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+    def _started(self) -> ThreadPoolExecutor:
         if self._pool is None:
             start = single_threaded_blas.this_thread
             self._pool = ThreadPoolExecutor(self.n_workers, thread_name_prefix="ewnmf", initializer=start)
-        return self._pool.map(work, todo)
+        return self._pool

@@ -1,0 +1,408 @@
+"""A matrix that is never in memory as a whole: rows are read, or computed, a block at a time."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.io.row_writers import write_rows
+from ewnmf.io.rows import Rows, open_rows, rows_of
+from ewnmf.io.source import Unreadable
+from ewnmf.storage.dense import block_height
+
+__all__ = ["Blocks", "Columns", "blocks_of", "open_blocks"]
+
+_MAPPED = 1 << 25
+"""Arrays mapped by NumPy of at least so many bytes are read by blocks; smaller ones are as good as in memory."""
+
+
+class Place(NamedTuple):
+    """Where an entry stands."""
+
+    block: int
+    row: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"block {self.block}, row {self.row}, column {self.column}"
+
+
+class Blocks:
+    """A matrix (n x m) whose rows are read from a file, or computed, a block at a time.
+
+    `ewnmf.open_blocks` makes it of a file, and the methods of a fitted estimator make others of it. Estimators are
+    fitted on it as on an array, with the same result to the bit, and hold a few blocks of it in memory.
+
+    Parameters
+    ----------
+    rows : Rows
+        Where the rows come from.
+    height : int, optional
+        Rows in a block; by default of about two million entries.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        Rows and columns.
+    dtype : numpy.dtype
+        float32 where the rows are, else float64.
+    n_blocks : int
+        How many blocks iterating gives.
+
+    See Also
+    --------
+    open_blocks : Blocks of a file.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> import ewnmf
+    >>> path = os.path.join(tempfile.mkdtemp(), "X.npy")
+    >>> np.save(path, np.random.default_rng(0).random((1000, 20)))
+    >>> X = ewnmf.open_blocks(path)
+    >>> X.shape, X[10:12].shape
+    ((1000, 20), (2, 20))
+    >>> codes = ewnmf.NMF(3, random_state=0).fit(X).transform(X)
+    >>> codes.shape
+    (1000, 3)
+    """
+
+    ndim = 2
+
+    def __init__(self, rows: Rows, height: int | None = None) -> None:
+        self._rows = rows
+        self.shape = rows.shape
+        self.height = height or block_height(rows.shape[1])
+        self.dtype: np.dtype[Any] = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return self._rows.name
+
+    @property
+    def features(self) -> tuple[str, ...] | None:
+        """The names of the columns, where the file has them."""
+        return self._rows.features
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrix, if it were in memory."""
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks there are."""
+        return -(-self.shape[0] // self.height)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"Blocks({self.shape[0]} x {self.shape[1]}, {self.dtype}, {self.n_blocks} of them, of {self.name})"
+
+    def __iter__(self) -> Iterator[Array]:
+        for _, part in self.stream(self.cuts()):
+            yield part
+
+    def cuts(self) -> list[slice]:
+        """The rows of every block.
+
+        Returns
+        -------
+        list of slice
+            They follow each other.
+        """
+        n, height = self.shape[0], self.height
+        return [slice(at, min(at + height, n)) for at in range(0, n, height)]
+
+    def stream(self, cuts: Sequence[slice]) -> Iterator[tuple[slice, Array]]:
+        """The rows of consecutive cuts, each in an array; the next one is read while somebody works on this one.
+
+        Parameters
+        ----------
+        cuts : sequence of slice
+            Which rows, in the order of the file.
+
+        Yields
+        ------
+        tuple of slice and ndarray
+            A cut and its rows.
+        """
+        with ThreadPoolExecutor(1, thread_name_prefix="ewnmf-read") as reader:
+            ahead = deque((cut, reader.submit(self._read, cut.start, cut.stop)) for cut in cuts[:2])
+            for following in [*cuts[2:], None, None]:
+                if not ahead:
+                    return
+                cut, part = ahead.popleft()
+                rows = part.result()
+                if following is not None:
+                    ahead.append((following, reader.submit(self._read, following.start, following.stop)))
+                yield cut, rows
+                del rows, part
+
+    def _read(self, start: int, stop: int) -> Array:
+        if start >= stop:
+            return np.empty((0, self.shape[1]), self.dtype)
+        try:
+            part = self._rows.read(start, stop)
+        except (MemoryError, _Refused):
+            raise
+        except Exception as error:
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise _Refused(
+                f"{self.name} could not be read at rows {start} to {stop - 1}: {reason[:200].rstrip('.')}; see whether "
+                "it is still there and whole."
+            ) from error
+        return np.ascontiguousarray(part, dtype=self.dtype)
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            start, stop, step = rows.indices(self.shape[0])
+            return self._read(start, max(start, stop)) if step == 1 else self[np.arange(start, stop, step)]
+        numbers = np.asarray(rows)
+        if numbers.dtype == bool:
+            return self if numbers.all() else Blocks(_Chosen(self, np.flatnonzero(numbers)), self.height)
+        return _Chosen(self, numbers.ravel()).read(0, numbers.size)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        whole = np.empty(self.shape, self.dtype if dtype is None else dtype)
+        for cut, part in self.stream(self.cuts()):
+            whole[cut] = part
+        return whole
+
+    def __mul__(self, factor: Any) -> Blocks:
+        return self.map(_Times(self.dtype.type(factor)), self.shape[1], self.dtype, self.name)
+
+    def astype(self, dtype: Any, copy: bool = False) -> Blocks:
+        """The same in another precision, when it is read.
+
+        Parameters
+        ----------
+        dtype : dtype
+            Single or double precision.
+        copy : bool, default=False
+            For NumPy's conventions.
+
+        Returns
+        -------
+        Blocks
+            Itself where it has that precision.
+        """
+        return self if self.dtype == dtype else self.map(np.asarray, self.shape[1], dtype, self.name)
+
+    @property
+    def T(self) -> Columns:
+        """The same with points as columns."""
+        return Columns(self)
+
+    @cached_property
+    def _extremes(self) -> tuple[float, float]:
+        """The least and the largest value; NaN where one is not a number. Every row is read, once."""
+        low, high = np.inf, -np.inf
+        for part in self:
+            low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
+        return float(low), float(high)
+
+    def min(self) -> float:
+        """The least value; NaN where one is not a number.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return self._extremes[0]
+
+    def max(self) -> float:
+        """The largest value; NaN where one is not a number.
+
+        Returns
+        -------
+        float
+            The value.
+        """
+        return self._extremes[1]
+
+    def place(self, where: Callable[[Array], Array]) -> Place | None:
+        """The first entry at which ``where(rows)`` is True.
+
+        Parameters
+        ----------
+        where : callable
+            Of an array (rows x m) another one of bool.
+
+        Returns
+        -------
+        tuple of three int, or None
+            The block, the row and the column, from 0.
+        """
+        for cut, part in self.stream(self.cuts()):
+            found = where(part)
+            if found.any():
+                row, column = divmod(int(found.argmax()), self.shape[1])
+                return Place(cut.start // self.height, cut.start + row, column)
+        return None
+
+    def map(
+        self, function: Callable[[Array], Any], n_columns: int, dtype: Any, name: str, features: Any = None
+    ) -> Blocks:
+        """Blocks that are computed from these when they are read, row by row alike: ``function(rows)``.
+
+        Parameters
+        ----------
+        function : callable
+            Of an array (rows x m) another one (rows x `n_columns`).
+        n_columns : int
+            How many columns it makes.
+        dtype : dtype
+            Of what it makes.
+        name : str
+            What messages call it.
+        features : tuple of str, optional
+            The names of the columns.
+
+        Returns
+        -------
+        Blocks
+            Nothing of it is computed yet.
+        """
+        return Blocks(_Made(self, function, n_columns, np.dtype(dtype), name, features), self.height)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write all rows to a file, block by block; it appears only when it is complete.
+
+        Parameters
+        ----------
+        path : path-like
+            The file; its suffix says how: ``.npy``, ``.h5``, ``.hdf5``, ``.zarr`` (a folder), ``.parquet`` or ``.pq``.
+        """
+        names = self.features or tuple(f"x{j}" for j in range(self.shape[1]))
+        write_rows(path, self.shape, self.dtype, iter(self), names, self.height)
+
+
+class Columns:
+    """Blocks with points as columns (M x N), as a storage has them."""
+
+    def __init__(self, blocks: Blocks) -> None:
+        self.blocks = blocks
+        self.shape, self.dtype = blocks.shape[::-1], blocks.dtype
+
+    def __getitem__(self, places: tuple[slice, slice]) -> Array:
+        rows: Array = self.blocks[places[1]]
+        return rows.T
+
+
+class _Refused(Unreadable):
+    """Rows that were read, or should have been, and could not be worked on; the message says all."""
+
+
+class _Times:
+    """Multiplies; a function that other processes can be sent."""
+
+    def __init__(self, factor: Any) -> None:
+        self.factor = factor
+
+    def __call__(self, rows: Array) -> Array:
+        multiplied: Array = rows * self.factor
+        return multiplied
+
+
+class _Made(Rows):
+    """Rows that are computed from others, each alone or in blocks."""
+
+    def __init__(
+        self, blocks: Blocks, function: Callable[[Array], Any], n_columns: int, dtype: Any, name: str, features: Any
+    ) -> None:
+        self.name, self._blocks, self._function, self.features = name, blocks, function, features
+        self._check((blocks.shape[0], n_columns), dtype)
+
+    def read(self, start: int, stop: int) -> Array:
+        """The rows from `start` to `stop`, computed now."""
+        rows = self._blocks[start:stop]
+        try:
+            return np.asarray(self._function(rows))
+        except ValueError as error:
+            raise _Refused(f"{error} (Among rows {start} to {stop - 1} of {self._blocks.name}.)") from error
+
+
+class _Chosen(Rows):
+    """Some of the rows of others."""
+
+    def __init__(self, blocks: Blocks, numbers: Array) -> None:
+        self.name, self._blocks, self._numbers, self.features = blocks.name, blocks, numbers, blocks.features
+        self.shape, self.dtype = (numbers.size, blocks.shape[1]), blocks.dtype
+
+    def read(self, start: int, stop: int) -> Array:
+        """The rows from `start` to `stop`: read in the order of the file, those that are near together."""
+        numbers = self._numbers[start:stop]
+        order, height = np.argsort(numbers, kind="stable"), self._blocks.height
+        part = np.empty((numbers.size, self.shape[1]), self.dtype)
+        at = 0
+        while at < order.size:
+            first = int(numbers[order[at]])
+            end = at + int(np.searchsorted(numbers[order[at:]], first + height))
+            last = int(numbers[order[end - 1]]) + 1
+            part[order[at:end]] = self._blocks[first:last][numbers[order[at:end]] - first]
+            at = end
+        return part
+
+
+def open_blocks(
+    path: str | os.PathLike[str], *, name: str | None = None, columns: Sequence[str] | None = None
+) -> Blocks:
+    """A matrix in a file, to be fitted without ever being in memory as a whole.
+
+    Parameters
+    ----------
+    path : path-like
+        A ``.npy`` file, HDF5 (``.h5``, ``.hdf5``; needs h5py), Zarr (a folder or address that ends in ``.zarr``; needs
+        zarr) or Parquet (``.parquet``, ``.pq``; needs pyarrow). Rows are points.
+    name : str, optional
+        Which matrix, in HDF5 and Zarr; needed where there are several.
+    columns : sequence of str, optional
+        Which columns, in Parquet; all by default, which must hold numbers.
+
+    Returns
+    -------
+    Blocks
+        For `fit`, `transform`, `weights`, `trust` and `repair` of every estimator. Nothing of it is read but its shape.
+
+    See Also
+    --------
+    Blocks : What can be done with it.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile, os
+    >>> from ewnmf import EWNMF, open_blocks
+    >>> path = os.path.join(tempfile.mkdtemp(), "X.npy")
+    >>> np.save(path, np.random.default_rng(0).random((500, 12)))
+    >>> X = open_blocks(path)
+    >>> model = EWNMF(3, gamma=0.1, random_state=0).fit(X)
+    >>> model.weights(X).save(os.path.join(os.path.dirname(path), "weights.npy"))
+    """
+    return Blocks(open_rows(path, name, columns))
+
+
+def blocks_of(X: Any) -> Blocks | None:
+    """``X`` as blocks, where it is that already or an array that lives in a file; None for any other.
+
+    Small arrays that NumPy has mapped, and those with missing values, are taken as they are.
+    """
+    if isinstance(X, Blocks):
+        return X
+    if isinstance(X, np.ndarray) and (not isinstance(X, np.memmap) or X.nbytes < _MAPPED or X.ndim != 2):
+        return None
+    rows = rows_of(X)
+    if rows is None:
+        return None
+    blocks = Blocks(rows)
+    return None if isinstance(X, np.memmap) and np.isnan(blocks.min()) else blocks
