@@ -6,8 +6,10 @@ and shrink; `Instance.of` makes the arrays from it.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 from hypothesis import strategies as st
@@ -41,6 +43,7 @@ __all__ = [
     "cases",
     "close",
     "excesses",
+    "kernels",
     "recipes",
     "run",
     "same",
@@ -101,6 +104,11 @@ class Case:
     def rare(self) -> bool:
         """Whether sweeps are compiled for this pair of loss and weighting alone: robust weights of another loss."""
         return self.model == NMF() and self.weighting in CONCAVE and not isinstance(self.loss, Euclidean)
+
+    @property
+    def common(self) -> bool:
+        """Whether machine code for it is made anyway, also in single precision and for data with gaps."""
+        return isinstance(self.loss, Euclidean | KullbackLeibler) and self.weighting in WEIGHTINGS
 
     @property
     def semi(self) -> bool:
@@ -290,6 +298,14 @@ def run(case: Case, instance: Instance, **options: Any) -> Factorization:
     options = {"codes": instance.codes, basis: getattr(instance, basis), **options}
     parts = {"loss": case.loss, "model": case.model, "weighting": case.weighting}
     return factorize(instance.X, instance.K, **{**parts, **options})
+
+
+def kernels(compiled: bool) -> AbstractContextManager[Any]:
+    """Compiled ones, or the reference: machine code for all that is tried would take minutes to make.
+
+    Tests of the kernels tell that the two are one, for every loss and weighting.
+    """
+    return nullcontext() if compiled else patch("ewnmf.kernels.select._numba_works", lambda: False)
 
 
 def excesses(case: Case, instance: Instance, **options: Any) -> NDArray[np.float64]:

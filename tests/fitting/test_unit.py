@@ -21,6 +21,7 @@ from ewnmf.losses.base import Loss
 from ewnmf.problem import Problem
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
+from tests.problems import kernels
 
 Array = NDArray[Any]
 ALPHA3 = {"loss": "alpha", "alpha": 3.0}
@@ -109,9 +110,10 @@ def test_the_unit_changes_nothing(cls: type[Any], options: dict[str, Any], dtype
     X, (scales, tolerance) = DATA.astype(dtype), SCALES[dtype]
     if cls is ewnmf.NMF and options.get("weighting") == "entropy" and dtype == np.float64:
         tolerance = ROUNDS
-    one = answers(at(cls, 1.0, **options), X, 1.0)
-    for c in scales:
-        compare(one, answers(at(cls, c, **options), X, c), tolerance, f" at {c:g}")
+    with kernels(dtype == np.float64 or options.get("loss") != "alpha"):
+        one = answers(at(cls, 1.0, **options), X, 1.0)
+        for c in scales:
+            compare(one, answers(at(cls, c, **options), X, c), tolerance, f" at {c:g}")
 
 
 @pytest.mark.parametrize("c", [1e-80, 2.0**-18, 2.0**18, 1e60])
@@ -396,9 +398,10 @@ def test_a_gamma_below_single_precision_has_a_unit(weighting: str, loss: str, po
     """It is held at the least number, of whatever unit the data is fitted in."""
     X = np.where(np.random.default_rng(1).random((12, 8)) < 0.3, 0, DATA[:12, :8]).astype(np.float32)
     c = 2.0**power
-    one, other = (
-        answers(at(ewnmf.NMF, unit, 1e-46, loss=loss, alpha=2.0, weighting=weighting), X, unit) for unit in (1.0, c)
-    )
+    with kernels(weighting != "cauchy"):
+        one, other = (
+            answers(at(ewnmf.NMF, unit, 1e-46, loss=loss, alpha=2.0, weighting=weighting), X, unit) for unit in (1.0, c)
+        )
     for name in ("reconstruction", "weights", "curve"):
         np.testing.assert_array_equal(other[name], one[name], err_msg=name)
     assert other["error"] == pytest.approx(one["error"], rel=1e-15)  # the root of a loss

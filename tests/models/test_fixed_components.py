@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,9 +13,7 @@ from sklearn.base import clone
 
 import ewnmf
 from ewnmf import losses, models
-from ewnmf.kernels.reference import Kernel
-from ewnmf.kernels.select import kernel_for
-from tests.problems import DEFINED, ORDERS, WEIGHTINGS, Case, Instance, recipes, run, same
+from tests.problems import DEFINED, ORDERS, WEIGHTINGS, Case, Instance, kernels, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
@@ -40,15 +37,6 @@ def held_in(instance: Instance, case: Case, seed: int, count: int) -> Any:
     fixed = rng.uniform(-1 if case.semi else 0, 1, (count, instance.X.shape[1]))
     fixed[rng.random(fixed.shape) < 0.2] = 0
     return fixed
-
-
-def kernels(case: Case) -> list[Any]:
-    """Compiled and reference; the latter alone for losses and weights that would be compiled for these tests alone.
-
-    What stays is no business of a kernel: the rule holds it.
-    """
-    common = isinstance(case.loss, losses.Euclidean | losses.KullbackLeibler) and case.weighting in WEIGHTINGS
-    return [kernel_for, Kernel] if common else [Kernel]
 
 
 @pytest.fixture
@@ -78,7 +66,7 @@ def test_fixed_components_do_not_move_by_a_bit_and_excess_never_rises(case: Case
     if isinstance(case.model, models.NMF) and data.draw(st.booleans()):
         options["solver"] = "accelerated"
     seen: list[Any] = []
-    with patch("ewnmf.solvers.orders.kernel_for", data.draw(st.sampled_from(kernels(case)))):
+    with kernels(data.draw(st.booleans()) and case.common):
         answer = run(case, instance, callbacks=[lambda at: seen.append((at.excess, at.components.copy()))], **options)
     for components in (answer.components, *(components for _, components in seen)):
         np.testing.assert_array_equal(components[: len(fixed)], fixed)
@@ -96,7 +84,8 @@ def test_fixed_components_do_not_move_by_a_bit_and_excess_never_rises(case: Case
 def test_no_fixed_component_changes_nothing(case: Case, data: Any) -> None:
     instance = Instance.of(case, data.draw(recipes(calm=True)))
     empty = np.empty((0, instance.X.shape[1]))
-    one, other = (run(case, instance, max_iter=5, fixed_components=fixed) for fixed in (None, empty))
+    with kernels(case.common):
+        one, other = (run(case, instance, max_iter=5, fixed_components=fixed) for fixed in (None, empty))
     np.testing.assert_array_equal(one.components, other.components)
     np.testing.assert_array_equal(one.codes, other.codes)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,7 +16,7 @@ from ewnmf.losses.base import Loss
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.models.orthogonal import Orthogonal
 from ewnmf.problem import Problem
-from tests.problems import DEFINED, ORDERS, Case, Instance, excesses
+from tests.problems import DEFINED, ORDERS, Case, Instance, excesses, kernels
 
 Array = NDArray[Any]
 
@@ -62,12 +60,6 @@ def suited(X: Array, case: Case, dtype: Any) -> Array:
     return X.astype(dtype)
 
 
-def kernels(case: Case, dtype: Any) -> Any:
-    """Compiled ones; in single precision the reference for rare pairs, whose parts are compiled in other pairs."""
-    single = dtype == np.float32 and case.rare
-    return patch("ewnmf.kernels.select._numba_works", lambda: False) if single else nullcontext()
-
-
 def results(case: Case, X: Array, K: int) -> list[Factorization]:
     """Short runs in both orders, at gammas at both ends of what is allowed for."""
     instance = Instance.around(X, K, np.random.default_rng(1), case)
@@ -83,7 +75,7 @@ def test_results_are_finite_and_keep_their_type(case: Case, dtype: Any) -> None:
     if case.loss.needs_double and dtype == np.float32:
         pytest.skip("refused in single precision")
     for kind, (values, K) in DATA.items():
-        with kernels(case, dtype):
+        with kernels(case.common or dtype == np.float64):
             answers = results(case, suited(values, case, dtype), K)
         for answer in answers:
             assert_sound(answer, case, dtype, kind)
@@ -117,7 +109,7 @@ def test_single_precision_follows_double(case: Case) -> None:
         del parts["gamma"]
 
     def answer(dtype: Any) -> Factorization:
-        with kernels(case, dtype):
+        with kernels(case.common or dtype == np.float64):
             return factorize(X.astype(dtype), 2, **parts, **options, **start, max_iter=3, n_jobs=1)
 
     double, single = answer(np.float64), answer(np.float32)

@@ -19,7 +19,20 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.orthogonal import Orthogonal
 from ewnmf.solvers.loop import Iteration, solve
 from ewnmf.weightings.entropy import Entropy
-from tests.problems import MONOTONE, ORDERS, Case, Instance, Recipe, cases, close, excesses, recipes, run, same
+from tests.problems import (
+    MONOTONE,
+    ORDERS,
+    Case,
+    Instance,
+    Recipe,
+    cases,
+    close,
+    excesses,
+    kernels,
+    recipes,
+    run,
+    same,
+)
 
 orders = st.sampled_from(ORDERS)
 calm = recipes(calm=True)
@@ -76,15 +89,16 @@ def test_excess_never_rises_with_priors_and_point_weights(case: Case, data: Any)
     instance = Instance.of(case, data.draw(recipes()))
     s = np.random.default_rng(0).uniform(0.1, 3, len(instance.X))
     seen: list[float] = []
-    solve(
-        instance.problem(case),
-        instance.data(case, P=instance.weights.T, s=s),
-        instance.start(case),
-        order=data.draw(orders),
-        max_iter=20,
-        n_jobs=1,
-        callbacks=[lambda at: seen.append(at.excess)],
-    )
+    with kernels(case.common):
+        solve(
+            instance.problem(case),
+            instance.data(case, P=instance.weights.T, s=s),
+            instance.start(case),
+            order=data.draw(orders),
+            max_iter=20,
+            n_jobs=1,
+            callbacks=[lambda at: seen.append(at.excess)],
+        )
     assert np.all(np.diff(seen) <= 1e-12 * seen[0] + 6 * exact_fit(case, instance.X))
 
 
