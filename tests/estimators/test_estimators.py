@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 import ewnmf
 from ewnmf import losses, weightings
@@ -265,3 +266,14 @@ def test_verbose_writes_to_standard_error(X: np.ndarray, capsys: pytest.CaptureF
     assert err.startswith("EWNMF: fit\nEWNMF: iteration 1, objective ")
     assert "iteration 20" in err
     assert "(tuning)" in err
+
+
+def test_components_of_convex_nmf_part() -> None:
+    """From combinations of all points, all of them the mean, the fit ended within ten iterations."""
+    rng = np.random.default_rng(0)
+    X = rng.random((300, 4)) @ rng.random((4, 30)) + 0.05 * rng.random((300, 30))
+    model = ewnmf.ConvexNMF(4, max_iter=100, tol=1e-4, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X)
+    assert model.n_iter_ == 100
+    assert np.corrcoef(model.components_).min() < 0.98

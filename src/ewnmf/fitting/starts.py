@@ -28,6 +28,8 @@ INITS = ("random", "nndsvd", "nndsvda", "nndsvdar")
 _GOLDEN = 0.3819660112501051
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK_ENTRIES = 1 << 15
+_FEW = 3
+"""Points that a component of Convex-NMF starts from, about."""
 
 
 @dataclass(frozen=True)
@@ -162,6 +164,8 @@ def start_by_point(
     if init == "random":
         drawn = point_numbers(X, points.P, 2 * K if has_combinations else K, key, 0.1, X.dtype)
         codes, combinations = np.ascontiguousarray(drawn[:, :K]), drawn[:, K:]
+        if has_combinations:
+            combinations = _of_few(combinations, X.shape[0] if points.s is None else float(points.s.sum()))
     else:
         codes, components = nndsvd(points, K, init, rng, point_numbers(X, points.P, K, key))
         combinations = codes / codes.sum(axis=0) if points.s is None else codes / (points.s @ codes)
@@ -171,6 +175,16 @@ def start_by_point(
     if points.s is not None:
         combinations = combinations * points.s[:, None]
     return Factors((), codes.T, np.ascontiguousarray(combinations, dtype=X.dtype))
+
+
+def _of_few(combinations: Array, count: float) -> Array:
+    """Combinations of a few points each, by the largest of these numbers in [0.1, 1.1] for as many points as `count`.
+
+    Combinations of all are the mean, each of them, and components that are alike hardly part.
+    """
+    with np.errstate(under="ignore"):
+        shares: Array = (combinations / 1.1) ** max(1.0, count / _FEW)
+    return np.maximum(shares, 1e-3 / max(1.0, count))
 
 
 def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Array:
