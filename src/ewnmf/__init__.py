@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from ewnmf.choosing.rank import RankPath
     from ewnmf.estimators.convex import ConvexNMF
     from ewnmf.estimators.loading import load
+    from ewnmf.estimators.minibatch import MiniBatchEWNMF
     from ewnmf.estimators.nmf import EWNMF, NMF
     from ewnmf.estimators.orthogonal import ONMF
     from ewnmf.estimators.repairer import Repairer
@@ -30,6 +31,7 @@ __all__ = [
     "ConvexNMF",
     "Factorization",
     "GammaPath",
+    "MiniBatchEWNMF",
     "RankPath",
     "Repairer",
     "SemiNMF",
@@ -53,6 +55,7 @@ _HOMES = {
     "NMF": "estimators",
     "ONMF": "estimators",
     "ConvexNMF": "estimators",
+    "MiniBatchEWNMF": "estimators",
     "Repairer": "estimators",
     "SemiNMF": "estimators",
     "Blocks": "storage.blocks",

@@ -13,6 +13,8 @@ import ewnmf
 from ewnmf.cli import large
 from ewnmf.cli.run import run
 
+pytest.importorskip("zarr")
+
 FIT = ["--gamma", "0.1", "--max-iter", "5", "--tol", "0", "--seed", "0", "--quiet"]
 
 

@@ -22,7 +22,7 @@ MODULES = (
     "ewnmf.metrics",
     "ewnmf.datasets",
 )
-ESTIMATORS = ("EWNMF", "NMF", "ONMF", "SemiNMF", "ConvexNMF", "Repairer")
+ESTIMATORS = ("EWNMF", "NMF", "ONMF", "SemiNMF", "ConvexNMF", "MiniBatchEWNMF", "Repairer")
 API = Path(__file__).parents[2] / "docs" / "api" / "index.md"
 
 NEVER = {"ES01", "SS05", "SA01", "EX01"}

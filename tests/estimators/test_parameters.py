@@ -20,7 +20,7 @@ from ewnmf.losses.registry import LOSSES
 from ewnmf.models.registry import MODELS
 from ewnmf.weightings.registry import WEIGHTINGS
 
-CLASSES = [ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF]
+CLASSES = [ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF, ewnmf.MiniBatchEWNMF]
 every_class = pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 
 

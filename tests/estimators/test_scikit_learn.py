@@ -33,6 +33,7 @@ ESTIMATORS = [
     *(cls(weighting=name) for cls, name in WEIGHTED if (cls, name) not in SELDOM or EVERY),
     *(ewnmf.ONMF(method=method) for method in ("soft", "lagrange", "stiefel")),
     *(ewnmf.EWNMF(loss=loss) for loss in ("kullback-leibler", "alpha")),
+    ewnmf.MiniBatchEWNMF(gamma=1.0),
 ]
 """Every class under every weighting, method and loss; nothing else is chosen, least of all what makes a fit easy."""
 OF_NUMBERS = ("equivalence", "idempotent", "invariance", "n_iter", "contiguous", "memmap_input", "overwritten")

@@ -9,10 +9,8 @@ import pickle
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
-import zarr
 
 import ewnmf
 from ewnmf.io.rows import rows_of
@@ -20,6 +18,9 @@ from ewnmf.io.source import Unreadable
 from ewnmf.storage import blocks as blocks_module
 from ewnmf.storage import files
 from ewnmf.storage.blocks import Blocks
+
+h5py = pytest.importorskip("h5py")
+zarr = pytest.importorskip("zarr")
 
 SUFFIXES = (".npy", ".h5", ".zarr", ".parquet")
 QUICK: dict[str, Any] = {"max_iter": 6, "tol": 0, "random_state": 0}

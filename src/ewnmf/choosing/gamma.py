@@ -206,12 +206,13 @@ class _Trials:
 
     @classmethod
     def of(cls, job: Job, start: Factors) -> _Trials:
-        """On all points, or on a subsample where there are many."""
+        """On all points, or on a subsample where there are many; without batches."""
+        whole, job = job.settings.batches is None, replace(job, settings=replace(job.settings, batches=None))
         n, m = job.points.X.shape
         K = start.H.shape[0]
         size = max(FEWEST, min(MOST, n // PART), CROWD * K)
         if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
-            return cls(replace(job, points=job.points.in_memory()), start, True)
+            return cls(replace(job, points=job.points.in_memory()), start, whole)
         rows, repeats = _distinct(job.points, size)
         some = replace(job.points.take(rows), s=repeats)
         U = None if start.U is None else start.U[rows]

@@ -341,7 +341,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.loss_curve_ = np.array(solution.history)
         self.reconstruction_err_ = math.sqrt(problem.loss.err_factor * solution.loss)
         self.stop_reason_ = solution.reason
-        self.__dict__.pop("calibration_", None)
+        for name in ("calibration_", "_sums", "n_steps_"):
+            self.__dict__.pop(name, None)
         self._sample = job.sample(solution)
         return solution
 

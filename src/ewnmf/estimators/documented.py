@@ -14,6 +14,7 @@ Estimator = TypeVar("Estimator", bound=type[Factorizer])
 
 RELATED = {
     "EWNMF": "Weights of entries are learned; the paper's method.",
+    "MiniBatchEWNMF": "The same from batches of points, or from a stream of them.",
     "NMF": "Unweighted by default, with every weighting and solver.",
     "ONMF": "Orthogonal codes or components.",
     "SemiNMF": "Data and components of any sign.",

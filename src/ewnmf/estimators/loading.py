@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from ewnmf.estimators.convex import ConvexNMF
+from ewnmf.estimators.minibatch import MiniBatchEWNMF
 from ewnmf.estimators.nmf import EWNMF, NMF
 from ewnmf.estimators.orthogonal import ONMF
 from ewnmf.estimators.repairer import Repairer
@@ -19,6 +20,7 @@ _CLASSES = {
     "NMF": NMF,
     "ONMF": ONMF,
     "ConvexNMF": ConvexNMF,
+    "MiniBatchEWNMF": MiniBatchEWNMF,
     "SemiNMF": SemiNMF,
     "Repairer": Repairer,
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ewnmf.estimators.base import Factorizer
 from ewnmf.estimators.documented import documented
+from ewnmf.estimators.streaming import Streaming
 from ewnmf.fitting import checks
 from ewnmf.losses.base import Loss
 from ewnmf.models.base import Model
@@ -16,7 +16,7 @@ __all__ = ["EWNMF", "NMF"]
 
 
 @documented
-class NMF(Factorizer):
+class NMF(Streaming):
     """Nonnegative matrix factorization, Eq. (1), (2): ``X ~ codes @ components_``, both nonnegative.
 
     Parameters

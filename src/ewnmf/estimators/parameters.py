@@ -216,7 +216,17 @@ _ORTHOGONAL = (
     Parameter("lam", ("float",), '``"soft"``: ridge on the other factor, times the mean weight.'),
 )
 
-SECTIONS = {"parameters": _SHARED, "penalties": _PENALTIES, "orthogonal": _ORTHOGONAL}
+_BATCHES = (
+    Parameter("batch_size", ("int",), "Points in a batch."),
+    Parameter(
+        "forget_factor",
+        ("float",),
+        "What is left of earlier sums after as many points as there are, from 0 (a batch knows nothing of the others) "
+        "to 1 (all count alike), as in scikit-learn's `MiniBatchNMF`; a batch of `partial_fit` counts as a twentieth.",
+    ),
+)
+
+SECTIONS = {"parameters": _SHARED, "penalties": _PENALTIES, "orthogonal": _ORTHOGONAL, "batches": _BATCHES}
 """What a docstring can ask for by ``$name``."""
 
 ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)

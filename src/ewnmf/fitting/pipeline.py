@@ -24,6 +24,7 @@ from ewnmf.models.nmf import NMF
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch, solve
+from ewnmf.solvers.minibatch import Batches
 from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
@@ -48,6 +49,7 @@ class Settings:
     n_jobs: int | None = None
     callbacks: Sequence[Callback] = ()
     watch: Watch | None = None
+    batches: Batches | None = None
 
     def stage(self, words: str, left: int = 0) -> None:
         """Tell who waits what begins."""
@@ -201,7 +203,7 @@ def run(
     """
     if not tune and _even(problem) and isinstance(problem.model, NMF) and points.P is None:
         return _run_plain(problem, points, start, settings, fixed)
-    settings = replace(settings, solver=_solver(settings.solver, problem, points))
+    settings = replace(settings, solver=_solver(settings.solver, problem, points, settings.batches is not None))
     data = points.data
     start = _balanced(problem, start.holding(fixed), data.counted_scale, settings.order, len(fixed))
     problem = problem.sized(data.counted_scale, data.X.dtype)
@@ -237,6 +239,7 @@ def run(
             if rows is None
             else np.flatnonzero(np.isin(rows, points.unseen_attributes)),
             watch=settings.watch,
+            batches=settings.batches,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))
@@ -244,12 +247,14 @@ def run(
     return solution._replace(factors=whole(solution.factors))
 
 
-def _solver(asked: str, problem: Problem, points: Points) -> str:
+def _solver(asked: str, problem: Problem, points: Points, in_batches: bool) -> str:
     """The solver that was asked for, or the fastest one that takes the problem."""
     if asked != AUTO:
+        if in_batches and SOLVERS[asked].extrapolates:
+            raise ValueError(f"solver={asked!r} cannot be combined with batches; use solver='auto', 'mu' or 'cd'.")
         return asked
     if problem.is_known and problem.model.takes_coordinates(problem.loss, problem.weighting, points.P is not None):
-        return "accelerated-cd"
+        return "cd" if in_batches else "accelerated-cd"
     return "mu"
 
 

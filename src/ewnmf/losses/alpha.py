@@ -182,6 +182,12 @@ class Alpha(Loss):
             return inverse_box_cox(quotient(num, den, 0.0), self.alpha)
         return capped_power(quotient(num, den, 1.0), 1.0 / self.alpha)
 
+    def carried(self, num: Array, den: Array, ratio: Array) -> tuple[Array, Array]:
+        """``num / ratio^a``; near ``a = 0`` of what `neg` has there."""
+        if abs(self.alpha) < _NEAR:
+            return num * ratio**-self.alpha + den * box_cox(1 / ratio, self.alpha), den
+        return num * ratio**-self.alpha, den
+
     def with_slope(self, num: Array, den: Array, slope: Any) -> tuple[Array, Array]:
         """``num, den + a slope``, and ``num - slope`` near ``a = 0``: a step under a penalty of that slope.
 

@@ -96,6 +96,13 @@ class Loss:
         ratio = quotient(num, den, 1.0)
         return ratio if self.exponent == 1 else ratio**self.exponent
 
+    def carried(self, num: Array, den: Array, ratio: Array) -> tuple[Array, Array]:
+        """The sums of a step for a factor that has since moved to `ratio` times what it was.
+
+        They stand for the same majoriser, so that its least value stays where it was; here one whose `den` is linear.
+        """
+        return num * ratio ** (-1 / self.exponent), den
+
     @property
     def needs_double(self) -> bool:
         """Whether its powers leave the numbers of single precision."""

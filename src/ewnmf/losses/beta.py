@@ -163,6 +163,11 @@ class Beta(Loss):
         """``y^(b-1)``."""
         return capped_power(y, float(self.beta) - 1)
 
+    def carried(self, num: Array, den: Array, ratio: Array) -> tuple[Array, Array]:
+        """``num ratio^(b-2)`` up to ``b = 2``, and ``den ratio^(b-1)`` from ``b = 1`` on: elsewhere they are linear."""
+        b = float(self.beta)
+        return num * ratio ** min(b - 2, 0.0), den * ratio ** max(b - 1, 0.0)
+
     def factor(self, num: Array, den: Array) -> Array:
         """``(num / den)^e``."""
         return capped_power(quotient(num, den, 1.0), self.exponent)

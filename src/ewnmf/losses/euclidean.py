@@ -83,6 +83,10 @@ class Euclidean(Loss):
         """``y``, Eq. (20), (21)."""
         return y
 
+    def carried(self, num: Array, den: Array, ratio: Array) -> tuple[Array, Array]:
+        """``den ratio``: the majoriser is a square."""
+        return num, den * ratio
+
     def with_slope(self, num: Array, den: Array, slope: Any) -> tuple[Array, Array]:
         """``num, den + slope / 2``: the two sides of a step under a penalty of that slope."""
         return num, den + slope / 2

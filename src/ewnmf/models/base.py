@@ -222,6 +222,10 @@ class Rule:
             moved[0][:, :held] = basis[0][:, :held]
         return moved
 
+    def carried(self, stats: Stats, before: Basis, now: Basis) -> Stats:
+        """The sums that were made at the basis `before`, for a step from the basis `now`."""
+        return stats
+
     def blend(self, basis: Basis, before: Basis, function: Callable[[Array, Array], Array]) -> Basis:
         """``function(W, W_before)``, entry by entry, but for the components that stay as they are."""
         W, free = basis[0].copy(order="F"), slice(self.facts.fixed, None)

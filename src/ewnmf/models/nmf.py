@@ -20,6 +20,7 @@ from ewnmf.models.base import (
     Stats,
     Terms,
     check_strength,
+    largest_factor,
     multiply,
     product,
     refusal,
@@ -131,6 +132,15 @@ class Multiplicative(Rule):
         """Eq. (20), and Eq. (7) where all weights are equal."""
         W, (num, den) = basis[0], stats
         return (multiply(W, self._basis_ratio(num, den, W), self.basis_floor),)
+
+    def carried(self, stats: Stats, before: Basis, now: Basis) -> Stats:
+        """The same majoriser for the new basis, as the loss has it."""
+        (num, den), V, W = stats, before[0], now[0]
+        with np.errstate(over="ignore"):
+            ratio = np.divide(W, V, out=np.ones_like(W), where=(V > 0) & (W > 0))
+            num, den = self.loss.carried(num, den, ratio)
+        most = largest_factor(W.dtype)
+        return np.minimum(num, most), np.minimum(den, most)
 
     @property
     def scales_freely(self) -> bool:

@@ -15,6 +15,7 @@ from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.accelerated import balanced
+from ewnmf.solvers.minibatch import Batches, batched
 from ewnmf.solvers.orders import ORDERS, Run, State
 from ewnmf.solvers.registry import SOLVERS
 from ewnmf.storage.base import Storage
@@ -114,12 +115,14 @@ def solve(
     zero: Array | None = None,
     unseen: Array | None = None,
     watch: Watch | None = None,
+    batches: Batches | None = None,
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
     The first `fixed` components stay as they are, and all are 0 for the attributes `zero`; of those that are `unseen`
     nothing was observed. `tol` is for plain steps;
     a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
+    With `batches` an iteration goes through all of them.
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -128,7 +131,7 @@ def solve(
     with Workers(count_workers(n_jobs)) as workers:
         chosen = SOLVERS[solver]
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, tuned=tuner is not None)
-        iterations = chosen.iterate(run, max_iter, order)
+        iterations = chosen.iterate(run, max_iter, order) if batches is None else batched(run, max_iter, batches)
         with nullcontext() if callbacks else single_threaded_blas():
             stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
             counted = limited if watch is None else _counted(limited, watch, max_iter)

@@ -51,6 +51,7 @@ class Run:
         rule = problem.rule(facts, coordinates=coordinates)
         self.data = data.thin(problem, rule)
         self.zero = zero
+        self.workers = workers
         self.kernel = kernel_for(problem, rule, data.tiny)
         self.basis, H, U = self.kernel.rule.prepare(start)
         self.codes = self.data.hold(H, U, workers=workers, whole=self.kernel.rule.whole)
@@ -101,9 +102,13 @@ class Run:
             self.codes, self.basis = self.codes.combine(partial(_step_and_share, rule, self.basis, stats))
             return
         with single_threaded_blas():
-            self.basis = self.kernel.move_basis(self.basis, stats)
+            self.basis = self.held(self.kernel.move_basis(self.basis, stats))
+
+    def held(self, basis: Basis) -> Basis:
+        """A new basis, 0 where all components are to stay so."""
         if self.zero is not None:
-            self.basis[0][self.zero] = 0
+            basis[0][self.zero] = 0
+        return basis
 
     def weight_shares(self, stats: Stats) -> Array | None:
         """How much weight, of the mean, the entries of the basis have by these sums of the present codes; at most 1."""

@@ -91,6 +91,10 @@ class Storage(ABC):
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data."""
 
+    def part(self, cut: slice) -> Storage:
+        """Some consecutive points, with what is known of all, where they can be had."""
+        raise ValueError("X cannot be taken in batches where it is; fit it with EWNMF or NMF instead.")
+
     @abstractmethod
     def thin(self, problem: Problem, rule: Rule) -> Storage:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""

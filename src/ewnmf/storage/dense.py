@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -138,6 +138,12 @@ class Dense(Storage):
         """The blocks of points."""
         width = self.n_points if whole else self.width or block_width(self.X.shape[0])
         return _cut(self.n_points, width)
+
+    def part(self, cut: slice) -> Dense:
+        """Some consecutive points, with what is known of all."""
+        P = None if self.P is None else self.P[:, cut]
+        s, known = None if self.s is None else self.s[cut], self.extremes
+        return replace(self, X=self.X[:, cut], P=P, s=s, known_extremes=known)
 
     def block(self, cut: slice) -> Block:
         """The points of `cut`, each of them contiguous in memory."""

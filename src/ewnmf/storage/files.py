@@ -79,6 +79,11 @@ class Filed(Dense):
         """What the update rules may know of the data; none may ask for all points at once."""
         return replace(super().facts(problem), gram=None)
 
+    def part(self, cut: slice) -> Dense:
+        """Some consecutive points, which are read."""
+        P, s = None if self.P is None else self.P[:, cut], None if self.s is None else self.s[cut]
+        return Dense(self.X[:, cut], P, s, self.width, unit=self.unit, known_extremes=self.extremes)
+
     def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
         """Codes in a file."""
         return CodesInFile(self, workers, self.cuts(), H, U)

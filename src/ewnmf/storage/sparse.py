@@ -105,6 +105,10 @@ class Stored(Sparse):
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "made": {}}  # a copy elsewhere makes its own
 
+    def part(self, cut: slice) -> Dense:
+        """Some consecutive points, with what is known of all."""
+        return replace(super().part(cut), made={})  # type: ignore[call-arg]
+
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points, alike, and so large that their sums (M x K) are small against their products."""
         if whole or self.width is not None:
