@@ -14,6 +14,7 @@ PYTEST_ARGS ?= -n auto --dist worksteal
 DEMO_ARGS ?=
 BENCH_ARGS ?=
 BROWSER_ARGS ?=
+CLUSTER_ARGS ?=
 
 VENV := .venv/venv.stamp
 DEV := .venv/dev.stamp
@@ -23,7 +24,7 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test test-browser check unit coverage docs gallery format dist clean
+.PHONY: help demo bench test test-browser test-cluster check unit coverage docs gallery format dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -49,6 +50,9 @@ unit: $(DEV) ## the tests alone (PYTEST_ARGS="-k gamma -x" narrows them)
 
 test-browser: .venv/browser.stamp ## the reports in headless Chromium, which must be installed (apt-get install chromium)
 	EWNMF_BROWSER=1 $(PY) -m pytest tests/browser $(BROWSER_ARGS)
+
+test-cluster: $(DEV) ## fits on Dask workers that are killed or cut off, and drivers that are killed
+	EWNMF_CLUSTER=1 $(PY) -m pytest tests/cluster $(CLUSTER_ARGS)
 
 coverage: $(DEV) ## the tests again, with the lines that none of them runs
 	$(PY) -m pytest --cov --cov-report=term $(PYTEST_ARGS)

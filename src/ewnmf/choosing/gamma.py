@@ -23,7 +23,7 @@ from ewnmf.fitting.starts import point_numbers
 from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Interrupted, Solution
 from ewnmf.solvers.tuning import rounding
-from ewnmf.storage.matrix import dense, largest_of_rows
+from ewnmf.storage.matrix import dense, is_remote, largest_of_rows
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["GammaPath", "choose_gamma"]
@@ -212,6 +212,8 @@ class _Trials:
         K = start.H.shape[0]
         size = max(FEWEST, min(MOST, n // PART), CROWD * K)
         if (n <= WHOLE_POINTS and n * m <= WHOLE_ENTRIES) or n <= size:
+            if is_remote(job.points.X):
+                start, whole = start._replace(H=start.H[:, np.arange(n)]), False
             return cls(replace(job, points=job.points.in_memory()), start, whole)
         rows, repeats = _distinct(job.points, size)
         some = replace(job.points.take(rows), s=repeats)

@@ -34,6 +34,8 @@ from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution
+from ewnmf.storage.fleet import is_dask
+from ewnmf.storage.matrix import is_remote
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["Factorizer"]
@@ -112,8 +114,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value (not in `Blocks`).
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value (not in `Blocks` and Dask arrays).
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -149,8 +151,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value (not in `Blocks`).
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value (not in `Blocks` and Dask arrays).
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -166,7 +168,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
         Returns
         -------
-        ndarray or Blocks of shape (n_samples, n_components)
+        ndarray, Blocks or Dask array of shape (n_samples, n_components)
             The codes.
         """
         fitted = self.fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
@@ -191,11 +193,14 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         drawn = self._starts(job, n_components, starts, n_init)
         with telling(self._say if self.verbose else None):
             best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
+        if is_remote(X):
+            self.n_lost_blocks_ = sum(X.fleet.losses)
         self._warn(best)
 
     def _matrix(self, X: Any, weighed: dict[str, Any]) -> Any:
         """``X`` as an array, a CSR matrix or blocks of floats, whose attributes are learned."""
-        blocks = None if type(X) is np.ndarray else lazy(X, mask=weighed.get("mask"))
+        blocks = None if type(X) is np.ndarray else lazy(X, **_refused(X, weighed))
+        self.__dict__.pop("n_lost_blocks_", None)
         if blocks is None:
             return checks.check_matrix(self, _numeric(X), reset=True)
         if isinstance(self.n_components, str) and self.n_components == "cv":
@@ -203,6 +208,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
                 f"n_components='cv' hides entries of all points, and {blocks.name} is read by blocks; choose by some "
                 "of them: ewnmf.select_rank(X[:10000])."
             )
+        if is_remote(blocks) and self.init == "custom":
+            raise ValueError("init='custom' needs codes for all points, which stay on the cluster; use init='random'.")
         self.__dict__.pop("feature_names_in_", None)
         self.n_features_in_ = blocks.shape[1]
         return blocks
@@ -377,6 +384,12 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
     def _may_be_missing(self) -> bool:
         return True
+
+
+def _refused(X: Any, weighed: dict[str, Any]) -> dict[str, Any]:
+    """What cannot stand beside a matrix that is not in memory; beside one in a file, fixed weights may."""
+    names = ("mask", "weights") if is_dask(X) else ("mask",)
+    return {name: weighed.get(name) for name in names}
 
 
 def _numeric(X: Any) -> Any:

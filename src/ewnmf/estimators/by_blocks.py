@@ -1,4 +1,4 @@
-"""Matrices that are read by blocks, at the doors of the estimators: what is fitted on them, and computed from them."""
+"""Matrices that are read by blocks, or lie on a cluster, at the doors of the estimators."""
 
 from __future__ import annotations
 
@@ -9,18 +9,20 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ewnmf.storage.blocks import Blocks, blocks_of
+from ewnmf.storage.blocks import blocks_of
+from ewnmf.storage.cluster import distribute
+from ewnmf.storage.fleet import check_columns, is_dask
 
 __all__ = ["blocks_in", "computed", "lazy"]
 
 
-def lazy(X: Any, **beside: Any) -> Blocks | None:
-    """``X`` as blocks where it is read by them; arrays as large as it are refused `beside` it."""
+def lazy(X: Any, **beside: Any) -> Any:
+    """``X`` as blocks, or on a cluster, where it is not in memory; arrays as large are refused `beside` it."""
     if type(X) is np.ndarray:
         return None
     if isinstance(X, np.memmap) and any(value is not None for value in beside.values()):
         return None
-    blocks = blocks_of(X)
+    blocks = distribute(X) if is_dask(X) else blocks_of(X)
     for name, value in beside.items():
         if blocks is not None and value is not None:
             raise ValueError(
@@ -29,9 +31,9 @@ def lazy(X: Any, **beside: Any) -> Blocks | None:
     return blocks
 
 
-def blocks_in(estimator: Any, X: Any, **beside: Any) -> Blocks | None:
-    """The same for a fitted estimator, with its number of attributes."""
-    blocks = lazy(X, **beside)
+def blocks_in(estimator: Any, X: Any, **beside: Any) -> Any:
+    """Blocks, or a Dask array, for a fitted estimator, with its number of attributes."""
+    blocks = _array_of(X) if is_dask(X) else lazy(X, **beside)
     if blocks is None:
         return None
     check_is_fitted(estimator, "components_")
@@ -43,15 +45,25 @@ def blocks_in(estimator: Any, X: Any, **beside: Any) -> Blocks | None:
     return blocks
 
 
+def _array_of(X: Any) -> Any:
+    """A Dask array, whose chunks have all attributes; those of a data frame need not know their length."""
+    X = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+    return check_columns(X)
+
+
 def computed(
-    estimator: Any, method: str, blocks: Blocks, n_columns: int, dtype: Any, *, features: Any = None, **options: Any
-) -> Blocks:
+    estimator: Any, method: str, blocks: Any, n_columns: int, dtype: Any, *, features: Any = None, **options: Any
+) -> Any:
     """What a method makes of some rows at a time, when they are asked for, by the estimator as it is now."""
     fitted = copy(estimator)
     for name in ("feature_names_in_", "_sklearn_output_config"):
         fitted.__dict__.pop(name, None)
     work = partial(_ask, fitted, method, options)
-    return blocks.map(work, n_columns, dtype, f"{method} of {blocks.name}", features)
+    if is_dask(blocks):
+        chunks = (blocks.chunks[0], (n_columns,))
+        return blocks.map_blocks(work, dtype=dtype, chunks=chunks, meta=np.empty((0, 0), dtype))
+    names = blocks.features if features is None else features
+    return blocks.map(work, n_columns, dtype, f"{method} of {blocks.name}", names)
 
 
 def _ask(estimator: Any, method: str, options: dict[str, Any], rows: Any) -> Any:

@@ -98,7 +98,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, NaN is a missing value; which others are there, and in which order, changes nothing.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -107,8 +107,8 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or Blocks of shape (n_samples, n_components)
-            The codes; of `Blocks` they are computed when they are read or saved.
+        ndarray, Blocks or Dask array of shape (n_samples, n_components)
+            The codes; of `Blocks` and Dask arrays they are computed when they are asked for.
         """
         blocks = blocks_in(self, X, weights=weights, mask=mask)
         if blocks is not None:
@@ -140,7 +140,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         weights : array-like of shape (n_samples, n_features), optional
             The weights of ``weighting="fixed"``.
@@ -149,12 +149,12 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray or Blocks of shape (n_samples, n_features)
-            The weights; of `Blocks` they are computed when they are read or saved.
+        ndarray, Blocks or Dask array of shape (n_samples, n_features)
+            The weights; of `Blocks` and Dask arrays they are computed when they are asked for.
         """
         blocks = blocks_in(self, X, weights=weights, mask=mask)
         if blocks is not None:
-            return computed(self, "weights", blocks, blocks.shape[1], self.components_.dtype, features=blocks.features)
+            return computed(self, "weights", blocks, blocks.shape[1], self.components_.dtype)
         path = getattr(self, "gamma_path_", None)
         if path is not None and path.gamma == math.inf:
             warn(f"All weights of a point are equal: {path.verdict}")
@@ -207,7 +207,7 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, NaN is a missing value. Points of fewer than two observed entries are left out; of data
             with more than 2^23 entries a sample of the points is scored, drawn from each alone.
         y : ignored

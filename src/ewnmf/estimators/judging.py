@@ -68,20 +68,20 @@ class Judging(Notebook):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         mask : array-like of bool of shape (n_samples, n_features), optional
             True where an entry was observed.
 
         Returns
         -------
-        ndarray, data frame or Blocks of shape (n_samples, n_features)
+        ndarray, data frame, Blocks or Dask array of shape (n_samples, n_features)
             The trust; a data frame where `X` is one, or where `set_output` asks for it.
         """
         self._calibrated()
         blocks = blocks_in(self, X, mask=mask)
         if blocks is not None:
-            return computed(self, "trust", blocks, blocks.shape[1], np.float64, features=blocks.features)
+            return computed(self, "trust", blocks, blocks.shape[1], np.float64)
         judged = self._verdicts(X, mask)
         return Form(self, X).table(np.concatenate([verdict.trust for _, verdict in judged]))
 
@@ -123,7 +123,7 @@ class Judging(Notebook):
 
         Parameters
         ----------
-        X : array-like, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
+        X : array-like, sparse matrix, data frame, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, NaN is a missing value.
         false_alarms : float or "auto", default="auto"
             As in `suspects`. With ``"auto"`` one in a million where the points of `fit` have no more suspects than
@@ -136,13 +136,13 @@ class Judging(Notebook):
 
         Returns
         -------
-        ndarray, sparse matrix, data frame or Blocks of shape (n_samples, n_features)
+        ndarray, sparse matrix, data frame, Blocks or Dask array of shape (n_samples, n_features)
             The repaired points, in the unit of `X`; of its form, or as `set_output` asks.
         """
         blocks = blocks_in(self, X, mask=mask)
         if blocks is not None:
             self._calibrated()
-            options = {"false_alarms": check_replaced(false_alarms), "soft": soft, "features": blocks.features}
+            options = {"false_alarms": check_replaced(false_alarms), "soft": soft}
             return computed(self, "repair", blocks, blocks.shape[1], blocks.dtype, **options)
         clean = self._repaired(X, check_replaced(false_alarms), soft, mask)
         return clean if issparse(clean) else Form(self, X).table(clean)

@@ -250,6 +250,8 @@ ATTRIBUTES = """components_ : ndarray of shape (n_components, n_features)
         twice the divergence, as in scikit-learn.
     stop_reason_ : {"converged", "max_iter", "callback", "interrupted"}
         Why the best start ended.
+    n_lost_blocks_ : int
+        Blocks whose codes were lost with a worker and made anew; where ``X`` was a Dask collection only.
     calibration_ : Calibration
         The usual residuals of every attribute, by which `trust`, `suspects` and `repair` judge.
     n_features_in_ : int

@@ -24,6 +24,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Solution
 from ewnmf.solvers.minibatch import Step, advance
 from ewnmf.solvers.registry import AUTO, SOLVERS
+from ewnmf.storage.fleet import check_columns, is_dask
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
 __all__ = ["FORGET", "Streaming"]
@@ -45,14 +46,14 @@ class Streaming(Factorizer):
         """Learn from one more batch of points: their codes as of `transform`, then one step of the components.
 
         The step is made from the sums of this batch and from 0.89 (``forget_factor**0.05``) of the sums before.
-        What depends on the data is settled by the first batch: the start, and gamma where it is to be chosen, for which
+        What depends on the data is decided by the first batch: the start, and gamma where it is to be chosen, for which
         the batch is fitted. Goes on from `fit`, too. What is known of damage (`calibration_`) is learned from the last
         batch.
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Blocks of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value. Of `Blocks` each is a batch.
+        X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value. Of `Blocks`, and of a Dask array, each block is a batch.
         y : ignored
             For scikit-learn's conventions.
         sample_weight : array-like of shape (n_samples,), optional
@@ -65,7 +66,10 @@ class Streaming(Factorizer):
         self
             The estimator, fitted to all batches so far; `n_steps_` is their number.
         """
-        blocks = lazy(X, mask=mask, sample_weight=sample_weight)
+        if is_dask(X):
+            blocks: Any = (block.compute() for block in check_columns(X).to_delayed().ravel())
+        else:
+            blocks = lazy(X, mask=mask, sample_weight=sample_weight)
         for part in (X,) if blocks is None else blocks:
             self._step(part, sample_weight=sample_weight, mask=mask)
         return self
@@ -83,7 +87,7 @@ class Streaming(Factorizer):
         self._note(points, step)
 
     def _begin(self, X: Any, weighed: dict[str, Any]) -> None:
-        """Draw the start and settle gamma, by the first batch."""
+        """Draw the start and choose gamma, by the first batch."""
         problem, request = self._problem()
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         if isinstance(self.n_components, str) and self.n_components == "cv":

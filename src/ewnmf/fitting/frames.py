@@ -11,8 +11,8 @@ from ewnmf.storage.matrix import is_lazy
 
 __all__ = ["numeric_table", "plain_array"]
 
-_NOT_YET = {
-    "dask": "Dask collection; ewnmf does not work on its blocks yet, so give X.compute() if that fits into memory",
+_BY_BLOCKS = {
+    "dask": "Dask collection, which is worked on by blocks in fit and transform alone; give X.compute() here",
     "zarr": "Zarr array, which is read by blocks in fit and transform alone; give X[:] here",
 }
 """What NumPy would load as a whole."""
@@ -48,8 +48,8 @@ def plain_array(name: str, X: Any, *, missing: bool = False) -> Any:
         )
     for kind in type(X).__mro__:
         library = kind.__module__.partition(".")[0].removesuffix("_expr")
-        if library in _NOT_YET:
-            raise TypeError(f"{name} is a {_NOT_YET[library].replace('X', name)}.")
+        if library in _BY_BLOCKS:
+            raise TypeError(f"{name} is a {_BY_BLOCKS[library].replace('X', name)}.")
     if isinstance(X, list | tuple) and any(isinstance(row, np.ma.MaskedArray) and row.ndim for row in X):
         X = np.ma.array([np.ma.getdata(row) for row in X], mask=[np.ma.getmaskarray(row) for row in X])
     if isinstance(X, np.ma.MaskedArray):

@@ -21,6 +21,7 @@ from ewnmf.fitting.starts import sampled_rows
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
+from ewnmf.models.semi import Semi
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch, solve
@@ -28,7 +29,7 @@ from ewnmf.solvers.minibatch import Batches
 from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
-from ewnmf.storage.matrix import dense
+from ewnmf.storage.matrix import contiguous, dense, is_lazy, is_remote
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["Choose", "Job", "Settings", "restarts", "run"]
@@ -83,6 +84,13 @@ class Job:
     def of(cls, problem: Problem, points: Points, settings: Settings, fixed: Array, request: GammaRequest) -> Job:
         """The job that was asked for, of points as they were read."""
         counted = points.take(points.counted)
+        if is_remote(points.X) and not isinstance(problem.model, NMF | Semi):
+            raise ValueError(
+                f"model={problem.model.name!r} cannot be fitted on a cluster, where codes stay in the workers; use "
+                "NMF, EWNMF or SemiNMF."
+            )
+        if is_remote(points.X) and settings.batches is not None:
+            raise ValueError("Batches cannot be taken of points on a cluster; use EWNMF or NMF, which sweep over all.")
         if settings.solver != AUTO and SOLVERS[settings.solver].coordinates:
             plain = _even(problem) and counted.P is None
             weighting = Uniform() if plain else problem.weighting
@@ -139,7 +147,9 @@ class Job:
 
         `solution` is that of all points, in their own unit.
         """
-        points, codes = self.points, solution.factors.H.T if self.counted.all() else solution.factors.H.T[self.counted]
+        points, codes = self.points, solution.factors.H.T
+        if not (is_lazy(codes) or self.counted.all()):
+            codes = codes[self.counted]
         n, m = points.X.shape
         most = max(_FEW * m, min(_MANY * m, _ENTRIES))
         rows = np.arange(n) if n * m <= most else sampled_rows(points, most, _KEY)
@@ -152,7 +162,7 @@ class Job:
         """The solution for all points that were read, in their own unit; zeros for those that do not count."""
         solution = self.unit.back(solution)
         factors = solution.factors
-        codes = spread(np.ascontiguousarray(factors.H.T), self.counted)
+        codes = spread(contiguous(factors.H.T), self.counted)
         U = None if factors.U is None else spread(factors.U, self.counted)
         return solution._replace(factors=factors._replace(H=codes.T, U=U))
 

@@ -20,12 +20,14 @@ from ewnmf.storage.matrix import (
     filled,
     in_memory,
     is_lazy,
+    is_remote,
     largest_seen,
     least_of_rows,
     place_of,
     row_blocks,
     storage,
     weighted_sums,
+    with_point_weights,
 )
 
 __all__ = ["Points", "Sample", "extremes_of", "read_points", "spread"]
@@ -150,14 +152,14 @@ class Points:
         low, high = (float(self.X.dtype.type(value) * factor) for value in self.extremes)
         return replace(self, X=self.X * factor, unit=unit, known_extremes=(low, high))
 
-    def mean(self, *, positive: bool) -> Array:
-        """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
-
-        Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
-        """
+    def _attribute_sums(self) -> tuple[Array, Array]:
+        """Of every attribute (m) the weighted sum, and the sum of the weights."""
         s = np.ones(self.X.shape[0]) if self.s is None else self.s.astype(np.float64)
         X, P = contiguous(self.X), self.P
         total, mass = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+        if is_remote(X):
+            f = np.ones(X.shape[1]) if P is None else P[0].astype(np.float64)
+            return f * X.sums(), f * s.sum()
         whole = X.dtype == np.float64 and not is_lazy(X)
         for rows in [slice(None)] if whole else row_blocks(X, _BLOCK_ENTRIES, 1):
             if P is None:
@@ -167,6 +169,14 @@ class Points:
                 share = s[rows, None] * P[rows]
                 total += weighted_sums(X[rows], share)
                 mass += share.sum(axis=0)
+        return total, mass
+
+    def mean(self, *, positive: bool) -> Array:
+        """The mean of every attribute (m) over what was observed of it, and 0 where nothing was.
+
+        Where it must be `positive`, the least of the others stands there; components of 0 make nothing of it.
+        """
+        total, mass = self._attribute_sums()
         means: Array = np.divide(total, mass, out=np.zeros(self.X.shape[1]), where=mass > 0)
         if positive:
             means[mass <= 0] = means[mass > 0].min()
@@ -184,8 +194,8 @@ class Points:
 
 
 def spread(part: Array, rows: Array) -> Array:
-    """The rows of `part` where `rows` is True, zeros elsewhere."""
-    if rows.all():
+    """The rows of `part` where `rows` is True, zeros elsewhere; of a part that is not here, itself."""
+    if is_lazy(part) or rows.all():
         return part
     whole = np.zeros((rows.size, part.shape[1]), part.dtype)
     whole[rows] = part
@@ -227,7 +237,7 @@ def read_points(
     if why is not None and f is not None:
         raise ValueError(f"feature_weight was given, but {why}.")
     empty = 0 if hidden is None else int(hidden.all(axis=0).sum())
-    return Points(X, _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
+    return Points(with_point_weights(X, s), _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
 
 
 def extremes_of(X: Any) -> tuple[float, float]:

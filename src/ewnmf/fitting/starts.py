@@ -161,8 +161,10 @@ def start_by_point(
         return draw_start(problem, X, K, starts, rng, points.P, sized=sized)
     components = _sized(uniform((K, X.shape[1]), rng, X.dtype), problem, points, sized)
     key = rng.bytes(32)
-    if init == "random":
-        drawn = point_numbers(X, points.P, 2 * K if has_combinations else K, key, 0.1, X.dtype)
+    if init == "random" and not has_combinations:
+        codes = point_numbers(X, points.P, K, key, 0.1, X.dtype, stays=True)
+    elif init == "random":
+        drawn = point_numbers(X, points.P, 2 * K, key, 0.1, X.dtype)
         codes, combinations = np.ascontiguousarray(drawn[:, :K]), drawn[:, K:]
         if has_combinations:
             combinations = _of_few(combinations, X.shape[0] if points.s is None else float(points.s.sum()))
@@ -193,11 +195,18 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
 
 
 def point_numbers(
-    X: Any, P: Array | None, count: int, key: bytes, least: float = 0.0, dtype: Any = np.float64
-) -> Array:
+    X: Any,
+    P: Array | None,
+    count: int,
+    key: bytes,
+    least: float = 0.0,
+    dtype: Any = np.float64,
+    *,
+    stays: bool = False,
+) -> Any:
     """Random numbers in [0, 1) for every point (n x count), made of `key` and of what was observed of the point alone.
 
-    `least` is added to them.
+    `least` is added to them; where they may stay (`stays`), they are made where the points are.
 
     Equal points get equal numbers, wherever they stand and however they are stored, and in whatever unit: they are made
     of the values as shares of the point's largest one, to six digits. Every share but zero gives two numbers of 64
@@ -206,18 +215,35 @@ def point_numbers(
     seeds = np.frombuffer(hashlib.blake2b(key, digest_size=32).digest(), "<u8").astype(np.uint64)
     columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
     steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
-    sums_of = by_form(X, whole=_sums, stored=_sums_of_stored)
+    alike = P is not None and P.strides[0] == 0
+    draw = _Draw(columns, seeds, steps, least, P[:1] if P is not None and alike else P, alike)
+    return tabulated(X, draw, count, dtype, n_entries=_BLOCK_ENTRIES, beside=count, stays=stays)
 
-    def drawn(points: Any, rows: slice) -> Array:
-        sums = sums_of(points, None if P is None else ~(P[rows] > 0), columns, seeds[1])
-        first, second = (_mix(lane + seed) for lane, seed in zip(sums, seeds[2:], strict=True))
-        stream = _mix(first[:, None] + steps) ^ second[:, None]
+
+@dataclass(frozen=True, eq=False)
+class _Draw:
+    """Draws the numbers of some points; other processes can be sent it."""
+
+    columns: Bits
+    seeds: Bits
+    steps: Bits
+    least: float
+    P: Array | None
+    alike: bool
+    """Whether all points have the same priors."""
+
+    def __call__(self, points: Any, rows: slice) -> Array:
+        hidden = None
+        if self.P is not None:
+            hidden = ~(np.broadcast_to(self.P, points.shape) if self.alike else self.P[rows]).astype(bool)
+        sums_of = by_form(points, whole=_sums, stored=_sums_of_stored)
+        sums = sums_of(points, hidden, self.columns, self.seeds[1])
+        first, second = (_mix(lane + seed) for lane, seed in zip(sums, self.seeds[2:], strict=True))
+        stream = _mix(first[:, None] + self.steps) ^ second[:, None]
         numbers: Array = np.multiply(stream >> np.uint64(11), 2.0**-53)
-        if least:
-            numbers += least
+        if self.least:
+            numbers += self.least
         return numbers
-
-    return tabulated(X, drawn, count, dtype, n_entries=_BLOCK_ENTRIES, beside=count)
 
 
 def sampled_rows(points: Points, most: int, key: bytes) -> Array:

@@ -58,7 +58,9 @@ class Terms(NamedTuple):
     pos: Array
 
 
-def _locked(part: Array) -> Array:
+def _locked(part: Any) -> Any:
+    if not isinstance(part, np.ndarray):  # codes that are elsewhere
+        return part
     view = part.view()
     view.flags.writeable = False
     return view

@@ -115,5 +115,7 @@ def balanced(factors: Factors, fixed: int, unseen: Array | None = None) -> Facto
     scales[moves] = np.exp(np.mean(np.log(sums[moves]))) / sums[moves]
     if not (scales.min() > _NARROWEST and scales.max() < 1 / _NARROWEST):
         return factors
-    H = np.asfortranarray(factors.H / scales[:, None], dtype=factors.H.dtype)
+    H = factors.H / scales[:, None]
+    if isinstance(H, np.ndarray):
+        H = np.asfortranarray(H, dtype=factors.H.dtype)
     return factors._replace(basis=(np.asfortranarray(W * scales, dtype=W.dtype), *factors.basis[1:]), H=H)

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from ewnmf.io.row_writers import write_rows
 from ewnmf.io.rows import Rows, open_rows, rows_of
 from ewnmf.io.source import Unreadable
 from ewnmf.storage.dense import block_height
+from ewnmf.storage.lazy import Lazy, Place
 
 __all__ = ["Blocks", "Columns", "blocks_of", "open_blocks"]
 
@@ -23,18 +24,7 @@ _MAPPED = 1 << 25
 """Arrays mapped by NumPy of at least so many bytes are read by blocks; smaller ones are as good as in memory."""
 
 
-class Place(NamedTuple):
-    """Where an entry stands."""
-
-    block: int
-    row: int
-    column: int
-
-    def __str__(self) -> str:
-        return f"block {self.block}, row {self.row}, column {self.column}"
-
-
-class Blocks:
+class Blocks(Lazy):
     """A matrix (n x m) whose rows are read from a file, or computed, a block at a time.
 
     `ewnmf.open_blocks` makes it of a file, and the methods of a fitted estimator make others of it. Estimators are
@@ -77,15 +67,10 @@ class Blocks:
     ndim = 2
 
     def __init__(self, rows: Rows, height: int | None = None) -> None:
-        self._rows = rows
+        self._rows, self.name = rows, rows.name
         self.shape = rows.shape
         self.height = height or block_height(rows.shape[1])
         self.dtype: np.dtype[Any] = np.dtype(np.float32 if rows.dtype == np.float32 else np.float64)
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self._rows.name
 
     @property
     def features(self) -> tuple[str, ...] | None:

@@ -9,9 +9,11 @@ import numpy as np
 from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
-from ewnmf.storage.blocks import Blocks, Columns
+from ewnmf.storage.blocks import Columns
+from ewnmf.storage.cluster import Clustered, Distributed, RemoteColumns
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.files import Filed, room
+from ewnmf.storage.lazy import Lazy
 from ewnmf.storage.sparse import Sparse
 
 __all__ = [
@@ -21,6 +23,7 @@ __all__ = [
     "filled",
     "in_memory",
     "is_lazy",
+    "is_remote",
     "largest_of_rows",
     "largest_seen",
     "least_of_rows",
@@ -31,6 +34,7 @@ __all__ = [
     "storage",
     "tabulated",
     "weighted_sums",
+    "with_point_weights",
 ]
 
 Form = TypeVar("Form")
@@ -49,12 +53,22 @@ def dense(X: Any) -> Array:
 
 def is_lazy(X: Any) -> bool:
     """Whether ``X`` is read or computed by blocks, and never in memory as a whole."""
-    return isinstance(X, Blocks)
+    return isinstance(X, Lazy)
+
+
+def is_remote(X: Any) -> bool:
+    """Whether ``X`` is in the memory of other machines."""
+    return isinstance(X, Distributed)
+
+
+def with_point_weights(X: Any, s: Array | None) -> Any:
+    """``X``, with the weights of its points (n) beside them where they are in the memory of other machines."""
+    return X.weighted(s) if is_remote(X) and s is not None else X
 
 
 def in_memory(X: Any) -> Any:
     """``X``, read where it is not in memory."""
-    return np.asarray(X) if is_lazy(X) else X
+    return X[np.arange(X.shape[0])] if is_remote(X) else np.asarray(X) if is_lazy(X) else X
 
 
 def place_of(X: Any, where: Callable[[Array], Array]) -> str:
@@ -69,10 +83,22 @@ def contiguous(X: Any) -> Any:
 
 
 def tabulated(
-    X: Any, work: Callable[[Any, slice], Array], n_columns: int, dtype: Any, *, n_entries: int, beside: int
-) -> Array:
-    """``work(points, rows)`` (rows x `n_columns`) of some points at a time, as one table in the room that ``X`` has."""
+    X: Any,
+    work: Callable[[Any, slice], Array],
+    n_columns: int,
+    dtype: Any,
+    *,
+    n_entries: int,
+    beside: int,
+    stays: bool = False,
+) -> Any:
+    """``work(points, rows)`` (rows x `n_columns`) of some points at a time, as one table in the room that ``X`` has.
+
+    Where `stays`, that of points in other machines is made, and stays, there.
+    """
     shape = X.shape[0], n_columns
+    if is_remote(X):
+        return X.table(work, n_columns, dtype, stays=stays)
     table = room(shape, dtype) if is_lazy(X) else np.empty(shape, dtype)
     if is_lazy(X):
         for cut, part in X.stream(X.cuts()):
@@ -90,11 +116,15 @@ def least_of_rows(X: Any) -> Array:
     return dense(X.min(axis=1)).ravel()
 
 
+def _largest_of(X: Any, rows: slice) -> Array:
+    return dense(abs(X).max(axis=1)).reshape(-1, 1)
+
+
 def largest_of_rows(X: Any) -> Array:
     """The largest absolute value of every point (n)."""
     if is_lazy(X):
-        part = X.shape[1] * X.height
-        return tabulated(X, lambda x, rows: abs(x).max(axis=1)[:, None], 1, X.dtype, n_entries=part, beside=1)[:, 0]
+        part = X.shape[1] * getattr(X, "height", 1)
+        return tabulated(X, _largest_of, 1, X.dtype, n_entries=part, beside=1)[:, 0]  # type: ignore[no-any-return]
     return dense(abs(X).max(axis=1)).ravel()
 
 
@@ -103,6 +133,8 @@ def largest_seen(X: Any, seen: Array) -> float:
     if issparse(X):
         shown = X.multiply(seen > 0).tocsr()
         return max(float(shown.max()), -float(shown.min())) or 1.0
+    if is_remote(X):
+        return float(X.largest(seen)) or 1.0
     if is_lazy(X):
         return max(0.0, *(_largest_in(part, seen[cut]) for cut, part in X.stream(X.cuts()))) or 1.0
     return _largest_in(X, seen) or 1.0
@@ -168,6 +200,8 @@ def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
 
 def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
+    if isinstance(X, RemoteColumns):
+        return Clustered(X, P, s, **known)
     if isinstance(X, Columns):
         return Filed(X, P, s, **known)
     return Sparse(X.tocsc(), P, s, **known) if issparse(X) else Dense(X, P, s, **known)

@@ -13,12 +13,12 @@ from ewnmf.models.base import Block, Facts, Rule
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
 
-__all__ = ["Sparse", "Stored"]
+__all__ = ["RARE", "Sparse", "Stored"]
 
 _BLOCK_STORED = 1 << 17
 
 
-_RARE = 0.2
+RARE = 0.2
 """Up to this share of stored entries sparse products are faster than dense ones."""
 
 
@@ -50,7 +50,7 @@ class Sparse(Dense):
 
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data."""
-        rare = self.X.nnz <= _RARE * self.X.shape[0] * self.X.shape[1]
+        rare = self.X.nnz <= RARE * self.X.shape[0] * self.X.shape[1]
         return replace(super().facts(problem), stored=bool(self.sparse and rare))
 
     def gram(self) -> Array:
