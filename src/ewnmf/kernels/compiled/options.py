@@ -34,21 +34,34 @@ class _Defined:
 
 
 class _Direct(Compiler):  # type: ignore[misc, unused-ignore]
-    """Numba's compiler without work whose result nobody uses; what it makes is the same to the bit.
+    """Numba's compiler without work whose result nobody uses: what Python calls is optimised whole, and once.
 
     Where a Numba does not have what is left out here under the same name, the work is done, and takes its time.
     """
+
+    optimizes = True
 
     def define_pipelines(self) -> Any:
         state = self.state
         if state.library is None:
             codegen = state.targetctx.codegen()
-            state.library = codegen.create_library(state.func_id.func_qualname)
-            state.library.enable_object_caching()
+            library = state.library = codegen.create_library(state.func_id.func_qualname)
+            library.enable_object_caching()
             if not any(p.default is p.empty for p in _parameters(codegen._function_pass_manager)):
-                optimize = state.library._optimize_functions
-                state.library._optimize_functions = lambda module: optimize(_Defined(module))
+                optimize = library._optimize_functions
+                library._optimize_functions = lambda module: optimize(_Defined(module))
+                library._optimize_final_module = partial(_optimize, library, codegen) if self.optimizes else _nothing
         return super().define_pipelines()
+
+
+def _optimize(library: Any, codegen: Any) -> None:
+    """Optimise the whole module; before, Numba does the same for the sake of references, of which there are none."""
+    manager, builder = codegen._module_pass_manager()
+    manager.run(library._final_module, builder)
+
+
+def _nothing() -> None:
+    """What is left to those that link a function into theirs."""
 
 
 def _parameters(function: Any) -> list[Any]:
@@ -58,7 +71,9 @@ def _parameters(function: Any) -> list[Any]:
 
 
 class _Linked(_Direct):
-    """The same up to optimised intermediate code: entry points link it and turn it into machine code."""
+    """The same up to intermediate code: entry points link it, optimise it and turn it into machine code."""
+
+    optimizes = False
 
     def define_pipelines(self) -> Any:
         pipelines = super().define_pipelines()
