@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, settings
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
-    "ci", max_examples=9, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW
+    "ci", max_examples=6, derandomize=True, database=None, deadline=None, suppress_health_check=_SLOW
 )
 settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
