@@ -10,12 +10,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ewnmf
+from ewnmf.io import read_archive
 from ewnmf.storage.fleet import Fleet
 
 da = pytest.importorskip("dask.array")
@@ -145,3 +147,34 @@ def test_a_worker_that_is_cut_off(memory: Any, at_visit: Any, cut_off: Any) -> N
     at_visit(15, proxy.cut)
     model = ewnmf.EWNMF(3, **OPTIONS).fit(_data())
     _is_valid(model, memory, lost=True)
+
+
+DRIVER = """
+import sys
+sys.path.insert(0, {root!r})
+from distributed import Client
+import ewnmf
+from tests.cluster.test_killing import OPTIONS, _data
+client = Client({address!r})
+ewnmf.EWNMF(3, **{{**OPTIONS, "max_iter": 100_000}}).fit(_data(), checkpoint={path!r})
+"""
+
+
+def test_a_driver_that_is_killed(memory: Any, tmp_path: Path) -> None:
+    path, root = tmp_path / "run", str(Path(__file__).parents[2])
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        script = DRIVER.format(root=root, address=local.scheduler_address, path=str(path))
+        driver = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 120
+        while not path.exists() and time.monotonic() < deadline and driver.poll() is None:
+            time.sleep(0.005)
+        driver.kill()
+        driver.wait()
+        assert path.exists()
+        with distributed.Client(local):
+            done = read_archive(path)[0]["number"]
+            model = ewnmf.EWNMF(3, **{**OPTIONS, "max_iter": done + 40}).fit(_data(), checkpoint=path)
+    assert model.n_iter_ == len(model.loss_curve_) == done + 40
+    np.testing.assert_allclose(model.loss_curve_[:5], memory.loss_curve_[:5], rtol=1e-9)
+    assert model.objective_ <= memory.objective_
+    assert not path.exists()

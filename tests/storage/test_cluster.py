@@ -11,6 +11,8 @@ import pytest
 from scipy import sparse
 
 import ewnmf
+from ewnmf.estimators import checkpoints
+from ewnmf.io import write_archive
 from ewnmf.storage import fleet, visits
 from ewnmf.storage.visits import Tree
 
@@ -129,6 +131,24 @@ class TestFit:
         assert model.n_lost_blocks_ == 2
         assert (np.diff(model.loss_curve_) > 1e-9).sum() <= 1
         assert model.objective_ == pytest.approx(memory.objective_, abs=0.05 * abs(np.ptp(memory.loss_curve_)))
+
+    def test_a_checkpoint_goes_on(self, X: Any, D: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        options: dict[str, Any] = {"gamma": 0.1, "max_iter": 40, "tol": 0, "random_state": 0}
+        memory, write = ewnmf.EWNMF(3, **options).fit(X), write_archive
+
+        def last(path: Any, document: Any, arrays: Any) -> None:
+            write(path, document, arrays)
+            if document["number"] == 20:
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(checkpoints, "write_archive", last)
+        with pytest.raises(KeyboardInterrupt):
+            ewnmf.EWNMF(3, **options).fit(D, checkpoint=tmp_path / "run")
+        monkeypatch.setattr(checkpoints, "write_archive", write)
+        model = ewnmf.EWNMF(3, **options).fit(D, checkpoint=tmp_path / "run")
+        np.testing.assert_allclose(model.loss_curve_[:20], memory.loss_curve_[:20], rtol=1e-9)
+        assert len(model.loss_curve_) == model.n_iter_ == 40
+        assert model.objective_ <= memory.objective_ + 0.02 * np.ptp(memory.loss_curve_)
 
     def test_codes_do_not_gather(self, D: Any, client: Any) -> None:
         ewnmf.EWNMF(3, gamma=0.1, solver="accelerated", **QUICK).fit(D)

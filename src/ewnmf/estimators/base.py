@@ -17,8 +17,9 @@ from ewnmf._warn import warn
 from ewnmf.choosing.gamma import choose_gamma
 from ewnmf.choosing.rank import RankPath, Trials, check_candidates, search
 from ewnmf.damage.learning import learn
-from ewnmf.estimators.by_blocks import lazy
+from ewnmf.estimators.by_blocks import lazy, lazy_matrix
 from ewnmf.estimators.callbacks import CallbackSupport, FitTasks, with_callbacks
+from ewnmf.estimators.checkpoints import Checkpoint
 from ewnmf.estimators.judging import Judge
 from ewnmf.estimators.progress import Progress, Stages
 from ewnmf.fitting import checks
@@ -34,7 +35,6 @@ from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution
-from ewnmf.storage.fleet import is_dask
 from ewnmf.storage.matrix import is_remote
 from ewnmf.weightings.base import Weighting
 
@@ -109,6 +109,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         weights: Any = None,
         sample_weight: Any = None,
         mask: Any = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Learn the components of ``X`` (n x m).
 
@@ -128,13 +129,17 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
             Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
         mask : array-like of bool of shape (n_samples, n_features), optional
             True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
+        checkpoint : path-like, optional
+            A file that is written every five iterations and removed at the end. Where it is there, since a run was
+            killed, `fit` goes on from it, with codes made anew. Not for several starts.
 
         Returns
         -------
         self
             The fitted estimator.
         """
-        self._fit(X, Starts(codes=W, components=H), weights=weights, sample_weight=sample_weight, mask=mask)
+        weighed = {"weights": weights, "sample_weight": sample_weight, "mask": mask, "checkpoint": checkpoint}
+        self._fit(X, Starts(codes=W, components=H), **weighed)
         return self
 
     def fit_transform(
@@ -177,11 +182,15 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def _fit(self, X: Any, starts: Starts, grid: GammaRequest | None = None, **weighed: Any) -> None:
+    def _fit(
+        self, X: Any, starts: Starts, grid: GammaRequest | None = None, checkpoint: Any = None, **weighed: Any
+    ) -> None:
         problem, request = self._problem()
         settings = self._settings()
         n_init = checks.check_count("n_init", self.n_init)
-        X = self._matrix(X, weighed)
+        self.__dict__.pop("n_lost_blocks_", None)
+        given = None if type(X) is np.ndarray else lazy_matrix(self, X, weighed)
+        X = checks.check_matrix(self, _numeric(X), reset=True) if given is None else given
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         request = request if grid is None else grid
         self._choose_rank(points, problem, request)
@@ -191,28 +200,16 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         points.warn("the codes of the mean point", "components of 0")
         self._learn_facts(job.points, job.problem)
         drawn = self._starts(job, n_components, starts, n_init)
+        kept = None if checkpoint is None else Checkpoint(self, checkpoint)
+        if kept is not None:
+            job, drawn = kept.continued(job, drawn)
         with telling(self._say if self.verbose else None):
             best = self._learn(job, drawn) if not self._is_watched else self._learn_watched(job, drawn, X, n_init)
         if is_remote(X):
             self.n_lost_blocks_ = sum(X.fleet.losses)
+        if kept is not None:
+            kept.finish()
         self._warn(best)
-
-    def _matrix(self, X: Any, weighed: dict[str, Any]) -> Any:
-        """``X`` as an array, a CSR matrix or blocks of floats, whose attributes are learned."""
-        blocks = None if type(X) is np.ndarray else lazy(X, **_refused(X, weighed))
-        self.__dict__.pop("n_lost_blocks_", None)
-        if blocks is None:
-            return checks.check_matrix(self, _numeric(X), reset=True)
-        if isinstance(self.n_components, str) and self.n_components == "cv":
-            raise ValueError(
-                f"n_components='cv' hides entries of all points, and {blocks.name} is read by blocks; choose by some "
-                "of them: ewnmf.select_rank(X[:10000])."
-            )
-        if is_remote(blocks) and self.init == "custom":
-            raise ValueError("init='custom' needs codes for all points, which stay on the cluster; use init='random'.")
-        self.__dict__.pop("feature_names_in_", None)
-        self.n_features_in_ = blocks.shape[1]
-        return blocks
 
     def _starts(self, job: Job, n_components: int, starts: Starts, n_init: int) -> Iterator[Factors]:
         """Where the runs start, each drawn when it is asked for."""
@@ -384,12 +381,6 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
 
     def _may_be_missing(self) -> bool:
         return True
-
-
-def _refused(X: Any, weighed: dict[str, Any]) -> dict[str, Any]:
-    """What cannot stand beside a matrix that is not in memory; beside one in a file, fixed weights may."""
-    names = ("mask", "weights") if is_dask(X) else ("mask",)
-    return {name: weighed.get(name) for name in names}
 
 
 def _numeric(X: Any) -> Any:

@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from ewnmf.storage.blocks import blocks_of
 from ewnmf.storage.cluster import distribute
 from ewnmf.storage.fleet import check_columns, is_dask
+from ewnmf.storage.matrix import is_remote
 
-__all__ = ["blocks_in", "computed", "lazy"]
+__all__ = ["blocks_in", "computed", "lazy", "lazy_matrix"]
 
 
 def lazy(X: Any, **beside: Any) -> Any:
@@ -28,6 +29,24 @@ def lazy(X: Any, **beside: Any) -> Any:
             raise ValueError(
                 f"{name} was given, but {blocks.name} is read by blocks, for which there is none; give arrays."
             )
+    return blocks
+
+
+def lazy_matrix(estimator: Any, X: Any, weighed: dict[str, Any]) -> Any:
+    """``X`` for a fit, where it is not in memory; attributes are learned. Beside a file, fixed weights may stand."""
+    names = ("mask", "weights") if is_dask(X) else ("mask",)
+    blocks = lazy(X, **{name: weighed.get(name) for name in names})
+    if blocks is None:
+        return None
+    if isinstance(estimator.n_components, str) and estimator.n_components == "cv":
+        raise ValueError(
+            f"n_components='cv' hides entries of all points, and {blocks.name} is read by blocks; choose by some of "
+            "them: ewnmf.select_rank(X[:10000])."
+        )
+    if is_remote(blocks) and estimator.init == "custom":
+        raise ValueError("init='custom' needs codes for all points, which stay on the cluster; use init='random'.")
+    estimator.__dict__.pop("feature_names_in_", None)
+    estimator.n_features_in_ = blocks.shape[1]
     return blocks
 
 

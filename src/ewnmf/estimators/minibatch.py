@@ -112,6 +112,7 @@ class MiniBatchEWNMF(EWNMF):
         weights: Any = None,
         sample_weight: Any = None,
         mask: Any = None,
+        checkpoint: Any = None,
     ) -> Self:
         """Learn the components of ``X`` (n x m), or of a stream of such batches.
 
@@ -132,6 +133,8 @@ class MiniBatchEWNMF(EWNMF):
             Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
         mask : array-like of bool of shape (n_samples, n_features), optional
             True where an entry was observed.
+        checkpoint : ignored
+            Refused: between batches the estimator itself can be saved, and goes on with `partial_fit`.
 
         Returns
         -------
@@ -139,9 +142,11 @@ class MiniBatchEWNMF(EWNMF):
             The fitted estimator.
         """
         if not isinstance(X, Iterator):
-            super().fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
+            given: dict[str, Any] = {"weights": weights, "sample_weight": sample_weight, "mask": mask}
+            super().fit(X, W=W, H=H, checkpoint=checkpoint, **given)
             return self
         beside = {"W": W, "H": H, "weights": weights, "sample_weight": sample_weight, "mask": mask}
+        beside["checkpoint"] = checkpoint
         for name, value in beside.items():
             if value is not None:
                 raise ValueError(f"{name} was given, but X is an iterator of batches; hand it to partial_fit instead.")

@@ -51,6 +51,7 @@ class Settings:
     callbacks: Sequence[Callback] = ()
     watch: Watch | None = None
     batches: Batches | None = None
+    warm: bool = False
 
     def stage(self, words: str, left: int = 0) -> None:
         """Tell who waits what begins."""
@@ -250,6 +251,7 @@ def run(
             else np.flatnonzero(np.isin(rows, points.unseen_attributes)),
             watch=settings.watch,
             batches=settings.batches,
+            warm=settings.warm,
         )
     except Interrupted as interrupt:
         interrupt.solution = interrupt.solution._replace(factors=whole(interrupt.solution.factors))

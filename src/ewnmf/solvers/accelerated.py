@@ -32,7 +32,7 @@ def accelerated(run: Run, max_iter: int, first: str, onwards: Callable[..., Arra
     a plain step reached, whose ``E`` is higher by rounding alone, and starts to extrapolate anew. Where it is, nothing
     is left to gain. Only points that are kept are reported, so ``E`` never rises.
     """
-    weighting = run.weighting.start()
+    weighting = run.opening
     if first == "components-first":
         run.move_basis(run.start_sums())
     reached, momentum, last = run.state, 1.0, math.inf

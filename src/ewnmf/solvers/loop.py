@@ -116,13 +116,14 @@ def solve(
     unseen: Array | None = None,
     watch: Watch | None = None,
     batches: Batches | None = None,
+    warm: bool = False,
 ) -> Solution:
     """Run the updates from `start` until ``E`` falls by at most `tol` of itself, or `max_iter` is reached.
 
     The first `fixed` components stay as they are, and all are 0 for the attributes `zero`; of those that are `unseen`
     nothing was observed. `tol` is for plain steps;
     a solver whose iterations are worth several is asked for as many times the fall, over as many as it has patience.
-    With `batches` an iteration goes through all of them.
+    With `batches` an iteration goes through all of them. A `warm` run goes on from factors that one has reached.
     """
     if order not in ORDERS:
         raise unknown_name("order", order, ORDERS)
@@ -130,7 +131,7 @@ def solve(
         raise unknown_name("solver", solver, SOLVERS)
     with Workers(count_workers(n_jobs)) as workers:
         chosen = SOLVERS[solver]
-        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, tuned=tuner is not None)
+        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, tuner is not None, warm)
         iterations = chosen.iterate(run, max_iter, order) if batches is None else batched(run, max_iter, batches)
         with nullcontext() if callbacks else single_threaded_blas():
             stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations

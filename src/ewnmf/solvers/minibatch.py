@@ -108,7 +108,7 @@ def batched(run: Run, max_iter: int, batches: Batches) -> Iterator[tuple[State, 
     cuts = batches.cuts(n)
     parts = [np.asfortranarray(run.codes.read()[0][:, cut]) for cut in cuts]
     run.codes = _Joined(data, cuts, parts, workers)
-    weighting, sums = run.weighting.start(), None
+    weighting, sums = run.opening, None
     for number in range(max_iter):
         before, total, parts = run.state, Measure(), []
         for cut, H in zip(cuts, before.codes.parts, strict=True):  # type: ignore[attr-defined]

@@ -33,7 +33,10 @@ class State(NamedTuple):
 
 
 class Run:
-    """The sweeps of one run over one data set; its weights need not stay equal where it is `tuned`."""
+    """The sweeps of one run over one data set.
+
+    Its weights need not stay equal where it is `tuned`; a `warm` one goes on from where another was.
+    """
 
     def __init__(
         self,
@@ -45,13 +48,14 @@ class Run:
         zero: Array | None,
         coordinates: bool = False,
         tuned: bool = False,
+        warm: bool = False,
     ) -> None:
         facts = data.facts(problem)
         facts = replace(facts, fixed=fixed, stored=facts.stored and not tuned)
         rule = problem.rule(facts, coordinates=coordinates)
         self.data = data.thin(problem, rule)
         self.zero = zero
-        self.workers = workers
+        self.workers, self._warm = workers, warm
         self.kernel = kernel_for(problem, rule, data.tiny)
         self.basis, H, U = self.kernel.rule.prepare(start)
         self.codes = self.data.hold(H, U, workers=workers, whole=self.kernel.rule.whole)
@@ -61,6 +65,11 @@ class Run:
     @property
     def weighting(self) -> Weighting:
         return self.kernel.problem.weighting
+
+    @property
+    def opening(self) -> Weighting:
+        """The weighting of the first round; a run that goes on has none of its own."""
+        return self.weighting if self._warm else self.weighting.start()
 
     def reweigh(self, weighting: Weighting) -> None:
         """Go on under another weighting."""
@@ -90,7 +99,7 @@ class Run:
 
     def start_sums(self) -> Stats:
         """The sums at the start, under the weights of the first round."""
-        return self._sums(partial(_start_sums, self.kernel, self.basis, self.weighting.start()))[0]
+        return self._sums(partial(_start_sums, self.kernel, self.basis, self.opening))[0]
 
     def measure(self) -> Measure:
         """The objective of the factors as they are."""
@@ -162,7 +171,7 @@ def _step_and_share(rule: Rule, basis: Basis, stats: Stats, block: Block, U: Arr
 
 def components_first(run: Run, max_iter: int) -> Iterator[tuple[State, Measure]]:
     """W, H, T with uniform weights in the first round: the authors' program."""
-    stats, before = run.start_sums(), (run.basis, run.weighting.start())
+    stats, before = run.start_sums(), (run.basis, run.opening)
     for _ in range(max_iter):
         run.move_basis(stats)
         run.codes, stats, measure = run.sweep_components_first(stats, before)
@@ -173,7 +182,7 @@ def components_first(run: Run, max_iter: int) -> Iterator[tuple[State, Measure]]
 def codes_first(run: Run, max_iter: int) -> Iterator[tuple[State, Measure]]:
     """T, H, W with uniform weights in the first round; an iteration is measured by the sweep after it."""
     stats = run.start_sums() if run.kernel.rule.shares_sums else ()
-    weighting = run.weighting.start()
+    weighting = run.opening
     for number in range(max_iter):
         codes, stats, measure = run.sweep_codes_first(stats, weighting)
         if number > 0:
