@@ -18,6 +18,8 @@ from sklearn.pipeline import make_pipeline
 
 import ewnmf
 from ewnmf import losses, models, weightings
+from ewnmf.fitting.nndsvd import nndsvd
+from ewnmf.fitting.points import Points
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import storage
 from tests.problems import DEFINED, MONOTONE, ORDERS, Case, Instance, excesses, kernels, recipes, run, same
@@ -326,3 +328,14 @@ def test_weights_of_a_factorization_do_not_see_points_of_weight_zero() -> None:
     zero = ewnmf.factorize(X, 2, model="onmf", sample_weight=np.array([1.0, 1, 0]), **asked)
     without = ewnmf.factorize(X[:2], 2, model="onmf", **{**asked, "codes": np.ones((2, 2))})
     np.testing.assert_allclose(zero.weights()[:2], without.weights(), rtol=1e-12)
+
+
+def test_singular_pairs_that_are_only_rounding_start_nothing() -> None:
+    """They differ for a point of weight two and for it twice, and attributes of little weight enlarge them."""
+    X, f = np.outer(np.arange(1.0, 7), np.ones(7)), np.geomspace(1e-5, 1e10, 7)
+    points = Points(X, np.broadcast_to(f, X.shape).copy())
+    numbers = np.full((6, 4), 0.5)
+    codes, components = nndsvd(points, 4, "nndsvdar", np.random.default_rng(0), numbers)
+    fill = np.sqrt(X.mean() / 4)
+    np.testing.assert_allclose(codes[:, 1:], fill / 200)
+    assert components[1:].max() <= fill / 100

@@ -70,7 +70,7 @@ def _completed(X: Any, P: Array | None, rows: Array) -> tuple[Any, Array]:
 def _singular_pairs(
     X: Any, rows: Array, columns: Array, n_components: int, rng: np.random.Generator, n_points: float
 ) -> tuple[Array, Array, Array]:
-    """The leading singular pairs of ``X``, its rows and columns scaled.
+    """The leading singular pairs of ``X``, its rows and columns scaled; values that are only rounding are 0.
 
     The random test vectors belong to attributes, and `n_points` counts by weight, so that order and repetition of
     points change nothing. Iterations are as many as scikit-learn takes.
@@ -81,10 +81,9 @@ def _singular_pairs(
     if (rows != 1).any() or (columns != 1).any():
         X = scaled(X, rows, columns)
     n_iter = 7 if n_components < 0.1 * min(n_points, X.shape[1]) else 4
-    answer: tuple[Array, Array, Array] = randomized_svd(
-        X, n_components, n_iter=n_iter, transpose=False, random_state=seed
-    )
-    return answer
+    left, values, right = randomized_svd(X, n_components, n_iter=n_iter, transpose=False, random_state=seed)
+    rounding = np.finfo(values.dtype).eps * max(n_points, X.shape[1]) * values.max()
+    return left, np.where(values > rounding, values, 0), right
 
 
 def _dominant_signs(u: Array, v: Array) -> tuple[Array, Array]:
