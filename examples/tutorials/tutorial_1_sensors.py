@@ -86,6 +86,7 @@ ax.plot(mended[name], color="#0072B2", lw=1, label="mended")
 ax.set_title(name)
 ax.legend(frameon=False, ncols=3)
 ax.spines[["top", "right"]].set_visible(False)
+plt.show()
 
 # %%
 # 5. How far to believe it
@@ -124,5 +125,3 @@ print(f"error of filled gaps {error(mended, gaps & ~damaged):.2f}")
 #
 # Next: :doc:`/repair` tells how entries are judged, :doc:`/guide/pipelines` has the trap that waits in
 # ``MinMaxScaler``.
-
-plt.show()

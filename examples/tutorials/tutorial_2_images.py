@@ -76,6 +76,7 @@ figure.legend(
     *axes[0].get_legend_handles_labels(), loc="outside upper left", ncols=4, frameon=False
 )
 axes[-1].set_xlabel("band")
+plt.show()
 
 # %%
 # 4. Parts
@@ -119,5 +120,3 @@ print(
 # What to expect: where most pixels are background (digits, line drawings) gains are small, and a mild ``gamma="16x"``
 # is safer than the default. What is damaged at the same place in a third of the images is structure to any
 # factorization. :doc:`/guide/when` has more of that.
-
-plt.show()

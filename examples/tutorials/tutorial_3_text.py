@@ -51,6 +51,7 @@ for k, ax in enumerate(axes.ravel()):
     ax.set(title=f"cosine {cosines[k].max():.3f}", xticks=[])
     ax.spines[["top", "right"]].set_visible(False)
 axes[0, 0].legend(frameon=False)
+plt.show()
 
 # %%
 # 3. How many topics?
@@ -95,5 +96,3 @@ for name, fitted in (("NMF", model), ("EWNMF", weighted)):
 # Fits of sparse data look at stored entries only, by blocks, in threads, and the result does not depend on their
 # number. :doc:`/guide/large-data` has the details. From the shell: ``ewnmf fit counts.mtx -k 20 --loss
 # kullback-leibler --weighting none -o topics``.
-
-plt.show()
