@@ -13,6 +13,7 @@ PY := $(BIN)/python
 PYTEST_ARGS ?= -n auto --dist worksteal
 DEMO_ARGS ?=
 BENCH_ARGS ?=
+SCALE_ARGS ?=
 BROWSER_ARGS ?=
 CLUSTER_ARGS ?=
 
@@ -24,7 +25,7 @@ DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 unexport PYTHONPATH PYTHONHOME
 
-.PHONY: help demo bench test test-browser test-cluster check unit coverage docs gallery format dist clean
+.PHONY: help demo bench bench-scale test test-browser test-cluster check unit coverage docs gallery format dist clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' Makefile
@@ -34,6 +35,9 @@ demo: $(DEMO) ## install the package and run the demonstration (no network data 
 
 bench: .venv/bench.stamp ## measure speed and memory, print the targets, write docs/benchmarks.md (BENCH_ARGS=--quick tries it)
 	$(PY) -m benchmarks $(BENCH_ARGS)
+
+bench-scale: $(DEV) ## files larger than memory, streams and a Dask cluster (SCALE_ARGS="--gigabytes 1 --parts file")
+	$(PY) -m benchmarks.scale $(SCALE_ARGS)
 
 test: $(DEV) ## everything that must pass: check and docs at the same time, then unit
 	$(MAKE) -j 2 check docs

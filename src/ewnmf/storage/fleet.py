@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import pickle
+import time
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
@@ -22,6 +23,8 @@ from ewnmf.storage.visits import How
 
 __all__ = ["Fleet", "Version", "check_columns", "check_rows", "check_workers", "default_client", "is_dask"]
 
+_REFRESH = 1.0
+"""Seconds after which it is asked again which workers there are."""
 _LOG = logging.getLogger("ewnmf")
 
 
@@ -43,6 +46,8 @@ class Fleet:
         """How many blocks were lost each time, also of what was made of these points."""
         self.live: weakref.WeakSet[Version] = weakref.WeakSet()
         weakref.finalize(self, _forget, client, self.fit)
+        self._workers: dict[str, int] = {}
+        self._asked = -math.inf
         self._owner: list[str | None] = [None] * len(parts)
 
     def visit(self, how: How, work: Callable[[Any], Answer], add: Callable[[Answer, Answer], Answer]) -> Answer:
@@ -64,12 +69,20 @@ class Fleet:
                 tree.put(level, place, answer)
         if lost:
             self.losses.append(lost)
+            self._asked = -math.inf
             _LOG.warning("The codes of %d of %d blocks were lost with a worker, and made anew.", lost, n)
         return cast(Answer, tree.root)
 
+    def _alive(self) -> dict[str, int]:
+        """The threads of every worker; asked for now and then, since tasks for one that has gone are moved anyway."""
+        now = time.monotonic()
+        if now - self._asked > _REFRESH:
+            self._workers, self._asked = dict(self.client.nthreads()), now
+        return self._workers
+
     def _groups(self) -> dict[str, list[int]]:
         """The chunks of every worker, in order; those without one go where their points are, or where least is."""
-        alive = self.client.nthreads()
+        alive = self._alive()
         if not alive:
             raise RuntimeError("The Dask cluster has no workers; start some, then fit again.")
         orphans = [i for i, owner in enumerate(self._owner) if owner not in alive]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,7 @@ from ewnmf.storage.cluster import Clustered, Distributed, RemoteColumns
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.files import Filed, room
 from ewnmf.storage.lazy import Lazy
+from ewnmf.storage.pieces import row_blocks, tabulated_here
 from ewnmf.storage.sparse import Sparse
 
 __all__ = [
@@ -96,19 +98,15 @@ def tabulated(
 
     Where `stays`, that of points in other machines is made, and stays, there.
     """
-    shape = X.shape[0], n_columns
+    pieces = partial(tabulated_here, work, n_columns, dtype, n_entries, beside)
     if is_remote(X):
-        return X.table(work, n_columns, dtype, stays=stays)
-    table = room(shape, dtype) if is_lazy(X) else np.empty(shape, dtype)
+        return X.table(pieces, n_columns, dtype, stays=stays)
     if is_lazy(X):
+        table = room((X.shape[0], n_columns), dtype)
         for cut, part in X.stream(X.cuts()):
-            for rows in row_blocks(part, n_entries, beside):
-                at = slice(cut.start + rows.start, cut.start + rows.stop)
-                table[at] = work(part[rows], at)
+            table[cut] = pieces(part, cut)
         return table
-    for rows in row_blocks(X, n_entries, beside):
-        table[rows] = work(X[rows], rows)
-    return table
+    return pieces(X, slice(0, X.shape[0]))
 
 
 def least_of_rows(X: Any) -> Array:
@@ -178,24 +176,6 @@ def filled(X: Any, hidden: Array, positive: bool) -> Any:
     if positive and hidden.all():
         full[:] = 1
     return full
-
-
-def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
-    """Consecutive points, at most `n_entries` at a time of them and of what is made of a point, `beside` numbers.
-
-    Those that are read by blocks come in their blocks.
-    """
-    if is_lazy(X):
-        yield from X.cuts()
-        return
-    n, m = X.shape
-    at, most = 0, max(1, n_entries // max(beside, 1 if issparse(X) else m))
-    while at < n:
-        end = min(at + most, n)
-        if issparse(X):
-            end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + n_entries, "right")) - 1))
-        yield slice(at, end)
-        at = end
 
 
 def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
