@@ -116,6 +116,14 @@ def test_the_unit_changes_nothing(cls: type[Any], options: dict[str, Any], dtype
             compare(one, answers(at(cls, c, **options), X, c), tolerance, f" at {c:g}")
 
 
+@pytest.mark.parametrize("power", [-9, 9])
+def test_what_no_point_of_a_component_has_weight_for_has_the_unit_of_the_data(power: int) -> None:
+    X, c, P = DATA[:6], 2.0**power, 1.0 * (np.random.default_rng(0).random((6, 8)) < 0.5)
+    model = ewnmf.ONMF(4, weighting="fixed", solver="mu", max_iter=5, tol=0, random_state=0)
+    one, other = (clone(model).fit(unit * X, weights=P).components_ / unit for unit in (1.0, c))
+    np.testing.assert_allclose(other, one, rtol=1e-9)
+
+
 @pytest.mark.parametrize("c", [1e-80, 2.0**-18, 2.0**18, 1e60])
 @pytest.mark.parametrize("beta", [-1.0, 0.0, 0.5, 1.5, 2.5, 3.0])
 def test_steps_that_are_short_start_from_the_size_of_the_data(beta: float, c: float) -> None:

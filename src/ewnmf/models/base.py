@@ -288,8 +288,11 @@ class Model:
     """Whether the basis is ``X U``."""
     order: ClassVar[str] = "components-first"
     """Which factor moves first, where nothing else is asked for."""
-    remembers_start: ClassVar[bool] = False
-    """Whether the size of the first components matters: then they are drawn in that of the data."""
+
+    @property
+    def remembers_start(self) -> bool:
+        """Whether the size of the first components matters: then they are drawn in that of the data."""
+        return False
 
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Refuse what is not defined, naming both parts and what would work."""

@@ -66,6 +66,11 @@ class Orthogonal(Model):
         check_strength("mu", self.mu)
         check_strength("lam", self.lam)
 
+    @property
+    def remembers_start(self) -> bool:
+        """Where no point of a component has weight for an attribute, its first value stays."""
+        return self.method == "hard" and self.of == "codes"
+
     def check(self, loss: Loss, weighting: Weighting) -> None:
         """Hard: losses with a rank-one fit. Soft: Euclidean and KL. Lagrange, Stiefel: Euclidean without weights."""
         part = f"model='onmf' with method={self.method!r}"

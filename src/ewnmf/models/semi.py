@@ -50,8 +50,12 @@ class Semi(Model):
     ridge: float = 1e-6
 
     name: ClassVar[str] = "semi-nmf"
-    remembers_start: ClassVar[bool] = True
     signed_basis: ClassVar[bool] = True
+
+    @property
+    def remembers_start(self) -> bool:
+        """Its basis is corrected."""
+        return True
 
     def __post_init__(self) -> None:
         check_strength("ridge", self.ridge)
