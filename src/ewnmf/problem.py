@@ -73,7 +73,10 @@ class Problem:
         return make(self.loss, self.weighting, facts)
 
     def looks_at_stored(self, rule: Rule) -> bool:
-        """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only."""
+        """Whether blocks stay sparse: few stored entries, no weights, zeros that are all alike, products only.
+
+        Equal weights that are not 1 count as none where codes alone are asked for; a fit has their sums, too.
+        """
         even = not self.weighting.weighted or (self.weighting.even and rule.takes_any_unit)
         alike = self.is_known and even and self.loss.zero_cost is not None
         return rule.facts.stored and alike and rule.products_only

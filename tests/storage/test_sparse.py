@@ -118,6 +118,17 @@ def test_gamma_is_tuned_where_few_entries_are_stored(solver: str) -> None:
     np.testing.assert_allclose(thin.codes, whole.codes, rtol=1e-9)
 
 
+@pytest.mark.parametrize("model", [models.Orthogonal("soft", "components", mu=0.1), models.Orthogonal("soft")], ids=str)
+def test_equal_weights_are_no_less_than_ones_to_a_penalty(model: models.Model) -> None:
+    rng = np.random.default_rng(3)
+    X = rng.random((20, 30)) * (rng.random((20, 30)) < 0.1)
+    asked: dict[str, Any] = {"weighting": "entropy", "gamma": np.inf, "model": model, "max_iter": 5}
+    asked |= {"codes": rng.random((20, 2)) + 0.1, "components": rng.random((2, 30)) + 0.1}
+    whole, thin = (ewnmf.factorize(data, 2, **asked) for data in (X, sparse.csr_array(X)))
+    assert thin.excess == pytest.approx(whole.excess, rel=1e-9)
+    np.testing.assert_allclose(thin.codes, whole.codes, rtol=1e-9)
+
+
 def test_silent_attributes_are_left_out(X: np.ndarray) -> None:
     data = storage(sparse.csr_array(X).T)
     problem = Problem(losses.Euclidean(), models.NMF(), weightings.Entropy(1.0))

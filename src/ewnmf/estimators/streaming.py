@@ -124,9 +124,8 @@ class Streaming(Factorizer):
         )
         problem: Problem = self._fitted_problem.times(unit)
         data = points.data
-        facts = replace(
-            self._facts, fixed=len(fixed), priors=data.P is not None, stored=self._facts.stored and data.sparse
-        )
+        stored = self._facts.stored and data.sparse and not problem.weighting.weighted
+        facts = replace(self._facts, fixed=len(fixed), priors=data.P is not None, stored=stored)
         rule = problem.rule(facts, coordinates=self._by_coordinates(problem, data.P is not None))
         sums = getattr(self, "_sums", None)
         if sums is not None and data.P is not None and rule.needs_pulls and sums[1].shape != sums[0].shape:

@@ -131,7 +131,7 @@ def solve(
         raise unknown_name("solver", solver, SOLVERS)
     with Workers(count_workers(n_jobs)) as workers:
         chosen = SOLVERS[solver]
-        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, tuner is not None, warm)
+        run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, warm)
         iterations = chosen.iterate(run, max_iter, order) if batches is None else batched(run, max_iter, batches)
         with nullcontext() if callbacks else single_threaded_blas():
             stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations

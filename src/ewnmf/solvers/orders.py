@@ -33,10 +33,7 @@ class State(NamedTuple):
 
 
 class Run:
-    """The sweeps of one run over one data set.
-
-    Its weights need not stay equal where it is `tuned`; a `warm` one goes on from where another was.
-    """
+    """The sweeps of one run over one data set; a `warm` one goes on from where another was."""
 
     def __init__(
         self,
@@ -47,11 +44,10 @@ class Run:
         fixed: int,
         zero: Array | None,
         coordinates: bool = False,
-        tuned: bool = False,
         warm: bool = False,
     ) -> None:
         facts = data.facts(problem)
-        facts = replace(facts, fixed=fixed, stored=facts.stored and not tuned)
+        facts = replace(facts, fixed=fixed, stored=facts.stored and not problem.weighting.weighted)
         rule = problem.rule(facts, coordinates=coordinates)
         self.data = data.thin(problem, rule)
         self.zero = zero
