@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 from ewnmf.estimators.documented import documented
 from ewnmf.estimators.nmf import EWNMF
 from ewnmf.estimators.streaming import FORGET
 from ewnmf.fitting import checks
 from ewnmf.fitting.pipeline import Settings
+from ewnmf.fitting.starts import Starts
 from ewnmf.losses.base import Loss
 from ewnmf.solvers.minibatch import Batches
 from ewnmf.weightings.base import Weighting
@@ -24,7 +25,8 @@ class MiniBatchEWNMF(EWNMF):
 
     They move by the sums of the batch and what is left of earlier ones, so that many points need fewer passes. With one
     batch of all points and ``forget_factor=0`` it is `EWNMF` with the same solver, to the bit. ``weighting="none"`` is
-    plain NMF, by coordinate descent for squared errors. The objective of a pass is what was seen on the way.
+    plain NMF, by coordinate descent for squared errors. The objective of a pass is what was seen on the way. `fit` also
+    takes an iterator or generator of batches, which is gone through once, with `partial_fit` for each of them.
 
     Parameters
     ----------
@@ -102,62 +104,20 @@ class MiniBatchEWNMF(EWNMF):
         self.batch_size = batch_size
         self.forget_factor = forget_factor
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        W: Any = None,
-        H: Any = None,
-        weights: Any = None,
-        sample_weight: Any = None,
-        mask: Any = None,
-        checkpoint: Any = None,
-    ) -> Self:
-        """Learn the components of ``X`` (n x m), or of a stream of such batches.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix, Blocks or iterator
-            Rows are points; NaN is a missing value (not in `Blocks`). An iterator or generator of batches is gone
-            through once, with `partial_fit` for each of them.
-        y : ignored
-            For scikit-learn's conventions.
-        W : array-like of shape (n_samples, n_components), optional
-            Codes to start from, with ``init="custom"``.
-        H : array-like of shape (n_components, n_features), optional
-            Components to start from, with ``init="custom"``.
-        weights : array-like of shape (n_samples, n_features), optional
-            The weights of ``weighting="fixed"``; ones where not given.
-        sample_weight : array-like of shape (n_samples,), optional
-            Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
-        mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed.
-        checkpoint : ignored
-            Refused: between batches the estimator itself can be saved, and goes on with `partial_fit`.
-
-        Returns
-        -------
-        self
-            The fitted estimator.
-        """
+    def _fit(self, X: Any, starts: Starts, grid: Any = None, checkpoint: Any = None, **weighed: Any) -> None:
+        """A stream goes through `partial_fit`, once; everything else several times through batches."""
         if not isinstance(X, Iterator):
-            given: dict[str, Any] = {"weights": weights, "sample_weight": sample_weight, "mask": mask}
-            super().fit(X, W=W, H=H, checkpoint=checkpoint, **given)
-            return self
-        beside = {"W": W, "H": H, "weights": weights, "sample_weight": sample_weight, "mask": mask}
-        beside["checkpoint"] = checkpoint
-        for name, value in beside.items():
+            super()._fit(X, starts, grid, checkpoint, **weighed)
+            return
+        for name, value in {"W": starts.codes, "H": starts.components, "checkpoint": checkpoint, **weighed}.items():
             if value is not None:
                 raise ValueError(f"{name} was given, but X is an iterator of batches; hand it to partial_fit instead.")
-        self.__dict__.pop("components_", None)
-        for name in ("_sums", "n_steps_"):
+        for name in ("components_", "_sums", "n_steps_"):
             self.__dict__.pop(name, None)
         for batch in X:
             self.partial_fit(batch)
         if not hasattr(self, "components_"):
             raise ValueError("X is an iterator without any batch; give at least one.")
-        return self
 
     def _batches(self) -> Batches:
         share = checks.check_strength("forget_factor", self.forget_factor, 1)
