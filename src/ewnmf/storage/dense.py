@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ewnmf._types import Array
 from ewnmf.models.base import Block, Facts, Rule, product
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Answer, Codes, Storage
+from ewnmf.storage.lazy import Lazy
 from ewnmf.storage.memory import CodesInMemory
 from ewnmf.storage.threads import Workers, single_threaded_blas
 
-__all__ = ["Dense", "block_height", "block_width"]
+__all__ = ["Dense", "block_height", "block_width", "row_blocks", "tabulated_here"]
 
 _BLOCK_ENTRIES = 1 << 17
 _HIGH_ENTRIES = 1 << 21
@@ -29,6 +31,35 @@ def block_width(n_attributes: int) -> int:
 def block_height(n_attributes: int) -> int:
     """Points that are read, or judged, together: about 2^21 entries, a multiple of 32."""
     return max(32, _HIGH_ENTRIES // max(1, n_attributes) // 32 * 32)
+
+
+def row_blocks(X: Any, n_entries: int, beside: int) -> Iterator[slice]:
+    """Consecutive points, at most `n_entries` at a time of them and of what is made of a point, `beside` numbers.
+
+    Those that are read by blocks come in their blocks.
+    """
+    if isinstance(X, Lazy):
+        yield from X.cuts()  # type: ignore[attr-defined]
+        return
+    n, m = X.shape
+    at, most = 0, max(1, n_entries // max(beside, 1 if issparse(X) else m))
+    while at < n:
+        end = min(at + most, n)
+        if issparse(X):
+            end = min(end, max(at + 1, int(np.searchsorted(X.indptr, X.indptr[at] + n_entries, "right")) - 1))
+        yield slice(at, end)
+        at = end
+
+
+def tabulated_here(
+    work: Callable[[Any, slice], Array], n_columns: int, dtype: Any, n_entries: int, beside: int, X: Any, at: slice
+) -> Array:
+    """``work(points, rows)`` of points in memory, as one table; they are the rows `at` of all points."""
+    table: Array = np.empty((X.shape[0], n_columns), dtype)
+    first = at.start or 0
+    for rows in row_blocks(X, n_entries, beside):
+        table[rows] = work(X[rows], slice(first + rows.start, first + rows.stop))
+    return table
 
 
 def _cut(n_points: int, width: int) -> list[slice]:

@@ -12,10 +12,9 @@ from scipy.sparse import diags_array, issparse
 from ewnmf._types import Array
 from ewnmf.storage.blocks import Columns
 from ewnmf.storage.cluster import Clustered, Distributed, RemoteColumns
-from ewnmf.storage.dense import Dense
+from ewnmf.storage.dense import Dense, row_blocks, tabulated_here
 from ewnmf.storage.files import Filed, room
 from ewnmf.storage.lazy import Lazy
-from ewnmf.storage.pieces import row_blocks, tabulated_here
 from ewnmf.storage.sparse import Sparse
 
 __all__ = [
