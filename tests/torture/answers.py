@@ -218,7 +218,8 @@ class Trial:
 
         Such sums, of weights times codes and what the loss adds to them, are no normal numbers there after one of the
         iterations, or 0 in one way of computing and not in another. Codes are then in the unit of this answer's
-        components. Nothing is said either of weights that tell floors from nothing.
+        components, and sums over all attributes say nothing. Nothing is said either of weights that tell floors from
+        nothing.
         """
         problem = self.problem
         earlier = [ask(replace(problem, max_iter=count), self.way) for count in range(1, problem.max_iter)]
@@ -230,6 +231,8 @@ class Trial:
         parts = ("components", "reconstruction", "terms")
         names = [name for name in parts if name in other and other[name].shape == self.answer[name].shape]
         kept = {name: np.where(held, other[name], self.answer[name]) for name in names}
+        if not held.all():
+            kept.update({name: self.answer[name] for name in SUMS if name in self.answer and name in other})
         if not held.all() and "codes" in other:
             mine, theirs = self.answer["high"], other["high"]
             kept["codes"] = other["codes"] * np.divide(mine, theirs, out=np.ones_like(mine), where=theirs > 0)

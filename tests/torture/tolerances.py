@@ -36,8 +36,9 @@ Where two answers differ by more, `MORE_SHAKES` trials are made instead of `SHAK
 below their rounding, a step that is taken or not) comes out one way or the other by chance, and of two trials both do
 as the first in one case of four. Where the answer depends on no tie, the largest of many moves is hardly larger than
 that of two. Attributes of no weight (sums that components are divided by are below the normal numbers) are then left
-out: what components are divided by has no digits there. So are weights of entries of which data and reconstruction are
-at the floor, where gamma times ``u`` is below what that costs; of entropy weights those of the whole point.
+out, and with them sums over all attributes: what components are divided by has no digits there. So are weights of
+entries of which data and reconstruction are at the floor, where gamma times ``u`` is below what that costs; of entropy
+weights those of the whole point.
 
 Codes by least squares solve systems ``W' diag(c) W``, of a condition that is the square of the data's: where answers
 differ, `AMPLIFIED` times what the reference's changes by is allowed, too, when these systems move by `SHAKE` units in
