@@ -275,7 +275,9 @@ class Soft(Multiplicative):
         return in_range(self.loss.penalised_factor(in_double(num), in_double(den), pull), W.dtype)
 
     def _pull(self, F: Array, axis: int, orthogonal: bool) -> Array:
-        return self.mu * _others(F, axis) if orthogonal else self.lam * F
+        """The slope of the penalty; beyond all numbers nothing withstands it."""
+        with np.errstate(over="ignore"):
+            return self.mu * _others(F, axis) if orthogonal else self.lam * F
 
     def encoder(self) -> Rule:
         """The rule itself: overlaps of codes have their price for new points, too."""
