@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 
 from ewnmf.choosing import gamma
-from ewnmf.choosing.neighbours import unlike_within
+from ewnmf.choosing.neighbours import Neighbourhoods, unlike_within
 from ewnmf.fitting.points import Points
+from ewnmf.losses.euclidean import Euclidean
 
 
 def lit(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -78,3 +79,11 @@ def test_a_fit_that_loses_what_is_within_is_not_taken(
     judge = gamma._Neighbours(None, np.arange(3), (), within)  # type: ignore[arg-type]
     assert judge.keeps(fit, plain) is kept
     assert gamma._Neighbours(None, np.arange(3), ()).keeps(fit, plain)  # type: ignore[arg-type]
+
+
+def test_points_with_nothing_in_common_are_equally_far_however_stored() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((24, 18)) * (rng.random((24, 18)) < 0.15)
+    whole, thin = (Neighbourhoods.of(Points(data), Euclidean(), 0.01, 4, (0, 2)) for data in (X, sparse.csr_array(X)))
+    for one, other in zip(whole, thin, strict=True):
+        np.testing.assert_array_equal(one.roots, other.roots)

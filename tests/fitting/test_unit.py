@@ -236,6 +236,16 @@ def test_penalties_beyond_single_precision(model: Any) -> None:
     assert single.codes.max() < 1e-30
 
 
+@pytest.mark.filterwarnings("error")
+def test_penalties_beyond_all_numbers_leave_nothing() -> None:
+    """In the unit of data of 1e-130 the ridge on codes is 1e258 times as strong."""
+    X = 4e-130 * DATA[:2, :3] / DATA[:2, :3].max() * 1.01
+    model = ewnmf.ONMF(3, method="soft", of="components", mu=0.02, lam=0.01, init="custom", max_iter=7, tol=0)
+    rng = np.random.default_rng(0)
+    codes = model.fit(X, W=1e60 * rng.random((2, 3)), H=1e-130 * rng.random((3, 3))).transform(X)
+    assert np.isfinite(codes).all()
+
+
 def test_usual_data_is_not_copied() -> None:
     for size in (2.0**-20, 1.0, 2.0**20):
         points = Points(DATA * size / DATA.max())

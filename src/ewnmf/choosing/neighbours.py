@@ -29,6 +29,8 @@ STARTS = 10
 """Partitions of each kind of codes: with few of them, scores are as noisy as they are different."""
 _FINE = 1e-8
 """Relative scales of the loss below this need double precision."""
+_DIGITS = 5
+"""Of distances: what is equal but for rounding, such as that of points with nothing in common, is equal."""
 _NOTHING = 1e-9
 """What is left of the points' variance at least, where it is to tell anything."""
 
@@ -189,7 +191,7 @@ class Neighbourhoods:
     @classmethod
     def joining(cls, D: Float64, count: int) -> Neighbourhoods:
         """The graph of distances `D`, taken in units of each point's own neighbourhood."""
-        n = D.shape[0]
+        n, D = D.shape[0], np.round(D, _DIGITS)
         unit = np.maximum(np.sort(D, axis=1)[:, min(FAR, n - 1)], np.finfo(float).tiny)
         D /= np.sqrt(unit)[:, None] * np.sqrt(unit)
         np.fill_diagonal(D, np.inf)
