@@ -79,7 +79,7 @@ def test_what_the_command_refuses(file: Path, run: Any, tmp_path: Path) -> None:
     run("fit", file, *OPTIONS, "-o", tmp_path / "out")
     thin.write_text("%%MatrixMarket matrix coordinate real general\n12 6 2\n1 1 2.0\n2 2 1.0\n")
     said = run("transform", tmp_path / "out", thin, "--fill", code=2)
-    assert "--fill needs a table with a cell for every entry" in said.err
+    assert "--fill needs a table in memory with a cell for every entry" in said.err
 
 
 @pytest.mark.parametrize(

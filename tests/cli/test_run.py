@@ -21,7 +21,7 @@ def failing(monkeypatch):
         def raising(*arguments, **options):
             raise error
 
-        monkeypatch.setattr("ewnmf.cli.fit.read_table", raising)
+        monkeypatch.setattr("ewnmf.cli.large.read_table", raising)
         return ["fit", "x.csv", "-k", "2", "-o", "surely-not-there"]
 
     return fail_with
