@@ -165,9 +165,8 @@ def start_by_point(
         codes = point_numbers(X, points.P, K, key, 0.1, X.dtype, stays=True)
     elif init == "random":
         drawn = point_numbers(X, points.P, 2 * K, key, 0.1, X.dtype)
-        codes, combinations = np.ascontiguousarray(drawn[:, :K]), drawn[:, K:]
-        if has_combinations:
-            combinations = _of_few(combinations, X.shape[0] if points.s is None else float(points.s.sum()))
+        codes = np.ascontiguousarray(drawn[:, :K])
+        combinations = _of_few(drawn[:, K:], X.shape[0] if points.s is None else float(points.s.sum()))
     else:
         codes, components = nndsvd(points, K, init, rng, point_numbers(X, points.P, K, key))
         combinations = codes / codes.sum(axis=0) if points.s is None else codes / (points.s @ codes)

@@ -119,11 +119,6 @@ def batched(run: Run, max_iter: int, batches: Batches) -> Iterator[tuple[State, 
             parts.append(H)
             total = total.plus(measure)
         if number > 0:
-            yield before, _penalised(run, before, total)
+            yield before, run.with_penalty(total, before.basis)
         run.codes, weighting = _Joined(data, cuts, parts, workers), run.weighting
     yield run.state, run.measure()
-
-
-def _penalised(run: Run, state: State, measure: Measure) -> Measure:
-    penalty = run.kernel.rule.penalty_basis(state.basis)
-    return Measure(measure.J + penalty, measure.E + penalty, measure.loss)

@@ -129,8 +129,9 @@ class Run:
         self.basis = rule.blend(self.basis, before.basis, partial(function, step=steps, floor=rule.basis_floor))
         self.codes = self.codes.blend(before.codes, partial(function, step=step, floor=rule.floor))
 
-    def with_penalty(self, measure: Measure) -> Measure:
-        penalty = self.kernel.rule.penalty_basis(self.basis)
+    def with_penalty(self, measure: Measure, basis: Basis | None = None) -> Measure:
+        """The measure with what the basis costs, the present one where none is given."""
+        penalty = self.kernel.rule.penalty_basis(self.basis if basis is None else basis)
         return Measure(measure.J + penalty, measure.E + penalty, measure.loss)
 
     def _sums(self, work: Callable[[Block, Array], tuple[Stats, Measure]]) -> tuple[Stats, Measure]:
