@@ -131,8 +131,11 @@ def test_refusals(X: Any, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="model is no checkpoint, and is left as it is"):
         model.fit(X, checkpoint=tmp_path / "model")
     (tmp_path / "damaged").write_bytes((tmp_path / "model").read_bytes()[:100])
-    with pytest.raises(ValueError, match="damaged"):
-        model.fit(X, checkpoint=tmp_path / "damaged")
+    (tmp_path / "text").write_text("no zip")
+    for name in ("damaged", "text", "."):
+        with pytest.raises(ValueError, match="is no checkpoint that this ewnmf can read, or a damaged one, and is left"):
+            model.fit(X, checkpoint=tmp_path / name)
+    assert (tmp_path / "text").read_text() == "no zip"
 
 
 def test_a_full_disk_leaves_the_last_one(X: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

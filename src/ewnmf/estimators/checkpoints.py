@@ -96,7 +96,13 @@ class Checkpoint:
         return Factors((np.asfortranarray(times(self.components.T, job.unit.value)),), codes.T)
 
     def _read(self, job: Job) -> None:
-        document, arrays = read_archive(self.path)
+        try:
+            document, arrays = read_archive(self.path)
+        except (ValueError, IsADirectoryError) as error:
+            raise ValueError(
+                f"{os.fspath(self.path)} is no checkpoint that this ewnmf can read, or a damaged one, and is left as "
+                "it is; name another file, or remove it."
+            ) from error
         if document.get("kind") != _KIND:
             raise ValueError(f"{os.fspath(self.path)} is no checkpoint, and is left as it is; name another file.")
         mean = arrays["mean_point"]
