@@ -22,7 +22,7 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.base import Factors, Stats
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Solution
-from ewnmf.solvers.minibatch import Step, advance
+from ewnmf.solvers.minibatch import Step, advance, remembered
 from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.storage.fleet import check_columns, is_dask
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
@@ -138,7 +138,7 @@ class Streaming(Factorizer):
         with Workers(count_workers(self.n_jobs)) as workers, single_threaded_blas():
             how: dict[str, Any] = {
                 "weighting": problem.weighting,
-                "memory": self._share_left() ** _BATCH,
+                "memory": remembered(self._share_left(), _BATCH),
                 "workers": workers,
             }
             step = advance(kernel, data.thin(problem, rule), H, (np.asfortranarray(W),), sums, **how)

@@ -17,7 +17,7 @@ from ewnmf.storage.base import Answer, Codes, Storage
 from ewnmf.storage.threads import Workers
 from ewnmf.weightings.base import Weighting
 
-__all__ = ["Batches", "Step", "advance", "batched"]
+__all__ = ["Batches", "Step", "advance", "batched", "remembered"]
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,10 @@ class Batches:
         """The batches, one after the other."""
         return [slice(at, min(at + self.size, n_points)) for at in range(0, n_points, self.size)]
 
-    def memory(self, share: float) -> float:
-        """What earlier sums are multiplied by after a batch that is this share of all points."""
-        return float(self.forget**share)
+
+def remembered(forget: float, share: float) -> float:
+    """What earlier sums are multiplied by after a batch that is this share of all points."""
+    return float(forget**share)
 
 
 class Step(NamedTuple):
@@ -112,7 +113,7 @@ def batched(run: Run, max_iter: int, batches: Batches) -> Iterator[tuple[State, 
     for number in range(max_iter):
         before, total, parts = run.state, Measure(), []
         for cut, H in zip(cuts, before.codes.parts, strict=True):  # type: ignore[attr-defined]
-            memory = batches.memory((cut.stop - cut.start) / n)
+            memory = remembered(batches.forget, (cut.stop - cut.start) / n)
             how = {"weighting": weighting, "memory": memory, "workers": workers}
             H, basis, sums, measure = advance(run.kernel, data.part(cut), H, run.basis, sums, **how)  # type: ignore[arg-type]
             run.basis = run.held(basis)
