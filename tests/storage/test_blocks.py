@@ -253,6 +253,27 @@ class TestRefusals:
         with pytest.raises(ValueError, match=rf"Y\{suffix} could not be read at rows 0 to \d+.*still there and whole"):
             ewnmf.NMF(3).fit(blocks)
 
+    @pytest.mark.parametrize("layout", [{"zarr_format": 2}, {}, {"shards": (80, 12)}], ids=str)
+    def test_chunks_of_zarr_that_are_not_there(self, layout: Any, X: Any, tmp_path: Path) -> None:
+        file = tmp_path / "Y.zarr"
+        array = zarr.create_array(str(file), shape=X.shape, dtype=X.dtype, chunks=(40, 6), **layout)
+        array[:160] = X[:160]
+        array[240:] = X[240:]
+        with pytest.raises(Unreadable, match=r"at rows \d+ to \d+: its chunk \S+ was never written, or is gone, and Zarr"):
+            ewnmf.NMF(3).fit(ewnmf.open_blocks(file))
+        with pytest.raises(Unreadable, match="was never written"):
+            ewnmf.NMF(3).fit(array)
+        filled = np.asarray(ewnmf.open_blocks(file, fill_chunks=True))
+        np.testing.assert_array_equal(filled, np.concatenate([X[:160], np.zeros((80, 12)), X[240:]]))
+        array[160:240] = X[160:240]
+        blocks = ewnmf.open_blocks(file)
+        np.testing.assert_array_equal(blocks, X)
+
+    def test_zeros_are_written_as_chunks(self, tmp_path: Path) -> None:
+        np.save(tmp_path / "X.npy", np.zeros((200, 12)))
+        ewnmf.open_blocks(tmp_path / "X.npy").save(tmp_path / "X.zarr")
+        assert ewnmf.open_blocks(tmp_path / "X.zarr").max() == 0
+
     def test_what_cannot_be_opened(self, X: Any, path: Path, tmp_path: Path) -> None:
         with pytest.raises(FileNotFoundError, match=r"none\.npy does not exist"):
             ewnmf.open_blocks(tmp_path / "none.npy")
@@ -289,7 +310,7 @@ class TestRefusals:
         group = zarr.open_group(tmp_path / "X.zarr", mode="w")
         with pytest.raises(Unreadable, match="holds no matrix"):
             ewnmf.open_blocks(tmp_path / "X.zarr")
-        group.create_array("a", data=X)
+        group.create_array("a", shape=X.shape, dtype=X.dtype)[:] = X
         np.testing.assert_array_equal(ewnmf.open_blocks(tmp_path / "X.zarr"), X)
 
     def test_columns_of_parquet(self, X: Any, tmp_path: Path) -> None:

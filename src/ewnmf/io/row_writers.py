@@ -35,7 +35,8 @@ def write_rows(
 
         with atomic_folder(path) as folder:
             chunks = (min(height, shape[0]), shape[1])
-            _fill(zarr.create_array(str(folder), shape=shape, dtype=dtype, chunks=chunks, overwrite=True), parts)
+            how: dict[str, Any] = {"overwrite": True, "config": {"write_empty_chunks": True}}
+            _fill(zarr.create_array(str(folder), shape=shape, dtype=dtype, chunks=chunks, **how), parts)
         return
     with atomic_file(path) as stream:
         if kind == "npy":

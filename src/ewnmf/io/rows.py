@@ -157,7 +157,34 @@ class ChunkedRows(PiecedRows):
             raise Unreadable("it is gone")
         if tuple(self._array.shape) != self.shape:
             raise self._changed(self._array.shape[0])
-        return np.asarray(self._array[self._edges[number] : self._edges[number + 1]])
+        start, stop = (int(edge) for edge in self._edges[number : number + 2])
+        self._look_for(start, stop)
+        return np.asarray(self._array[start:stop])
+
+    def _look_for(self, start: int, stop: int) -> None:
+        """Refuse rows that are not there."""
+
+
+class ZarrRows(ChunkedRows):
+    """A Zarr array. It reads a chunk that is not there as its fill value; here it is refused, unless `fill`."""
+
+    def __init__(self, array: Any, name: str, reopen: _Reopen | None = None, fill: bool = False) -> None:
+        super().__init__(array, name, reopen)
+        self._fill = fill
+
+    def _look_for(self, start: int, stop: int) -> None:
+        from zarr.core.sync import sync
+
+        array = self._array
+        height, width = array.shards or array.chunks
+        for i in range(start // height, -(-stop // height)):
+            for j in range(-(-self.shape[1] // width)):
+                key = array.metadata.encode_chunk_key((i, j))
+                if not (self._fill or sync((array.store_path / key).exists())):
+                    raise Unreadable(
+                        f"its chunk {key} was never written, or is gone, and Zarr would read {array.fill_value:g} "
+                        "there (open_blocks(..., fill_chunks=True) does)"
+                    )
 
 
 class ParquetRows(PiecedRows):
@@ -201,7 +228,9 @@ class ParquetRows(PiecedRows):
         return part
 
 
-def open_rows(path: str | os.PathLike[str], name: str | None, columns: Sequence[str] | None) -> Rows:
+def open_rows(
+    path: str | os.PathLike[str], name: str | None, columns: Sequence[str] | None, fill_chunks: bool = False
+) -> Rows:
     """The rows of a file, or of a folder in Zarr's format; `name` is that of an array within it."""
     text = os.fspath(path)
     kind = SUFFIXES.get(Path(text.rstrip("/")).suffix.lower())
@@ -211,10 +240,12 @@ def open_rows(path: str | os.PathLike[str], name: str | None, columns: Sequence[
         raise FileNotFoundError(f"{text} does not exist.")
     if columns is not None and kind != "parquet":
         raise Unreadable(f"columns was given, but {text} has no columns by name; leave it out.")
+    if fill_chunks and kind != "zarr":
+        raise Unreadable(f"fill_chunks was given, but {text} is no Zarr array; leave it out.")
     if name is not None and kind in ("npy", "parquet"):
         raise Unreadable(f"name={name!r} was given, but {text} holds one matrix; leave it out.")
     try:
-        return _OPENERS[kind](text, name, columns)
+        return _open_zarr(text, name, fill_chunks) if kind == "zarr" else _OPENERS[kind](text, name, columns)
     except (Unreadable, ModuleNotFoundError, PermissionError, FileNotFoundError):
         raise
     except Exception as error:
@@ -228,7 +259,7 @@ def rows_of(array: Any) -> Rows | None:
     if isinstance(array, np.memmap):
         return ArrayRows(array, str(getattr(array, "filename", None) or "X"))
     if library == "zarr" and hasattr(array, "chunks"):
-        return ChunkedRows(array, "X (Zarr)")
+        return ZarrRows(array, "X (Zarr)")
     if library == "h5py" and hasattr(array, "chunks"):
         return ChunkedRows(array, f"{array.file.filename}::{array.name}")
     return None
@@ -258,13 +289,16 @@ class _Reopen:
         return "://" in self._text or os.path.exists(self._text)
 
 
-def _open_chunked(kind: str, package: str) -> Callable[..., Rows]:
-    def opened(text: str, name: str | None, columns: Sequence[str] | None) -> Rows:
-        import_extra(package, package, f"reading {text}", extra="scale")
-        reopen = _Reopen(kind, text, name)
-        return ChunkedRows(reopen(), text if name is None else f"{text}::{name}", reopen)
+def _open_hdf5(text: str, name: str | None, columns: Sequence[str] | None) -> Rows:
+    import_extra("h5py", "h5py", f"reading {text}", extra="scale")
+    reopen = _Reopen("hdf5", text, name)
+    return ChunkedRows(reopen(), text if name is None else f"{text}::{name}", reopen)
 
-    return opened
+
+def _open_zarr(text: str, name: str | None, fill_chunks: bool) -> Rows:
+    import_extra("zarr", "zarr", f"reading {text}", extra="scale")
+    reopen = _Reopen("zarr", text, name)
+    return ZarrRows(reopen(), text if name is None else f"{text}::{name}", reopen, fill_chunks)
 
 
 def _find_hdf5(text: str, name: str | None) -> Any:
@@ -305,6 +339,5 @@ _FINDERS: dict[str, Callable[[str, str | None], Any]] = {"hdf5": _find_hdf5, "za
 _OPENERS: dict[str, Callable[..., Rows]] = {
     "npy": _open_npy,
     "parquet": _open_parquet,
-    "hdf5": _open_chunked("hdf5", "h5py"),
-    "zarr": _open_chunked("zarr", "zarr"),
+    "hdf5": _open_hdf5,
 }

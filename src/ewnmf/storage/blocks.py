@@ -341,7 +341,11 @@ class _Chosen(Rows):
 
 
 def open_blocks(
-    path: str | os.PathLike[str], *, name: str | None = None, columns: Sequence[str] | None = None
+    path: str | os.PathLike[str],
+    *,
+    name: str | None = None,
+    columns: Sequence[str] | None = None,
+    fill_chunks: bool = False,
 ) -> Blocks:
     """A matrix in a file, to be fitted without ever being in memory as a whole.
 
@@ -354,6 +358,9 @@ def open_blocks(
         Which matrix, in HDF5 and Zarr; needed where there are several.
     columns : sequence of str, optional
         Which columns, in Parquet; all by default, which must hold numbers.
+    fill_chunks : bool, default=False
+        Whether chunks of Zarr that are not there are taken as its fill value instead of refused. Zarr itself leaves
+        chunks out that are nothing but this value, unless ``write_empty_chunks`` is set.
 
     Returns
     -------
@@ -374,7 +381,7 @@ def open_blocks(
     >>> model = EWNMF(3, gamma=0.1, random_state=0).fit(X)
     >>> model.weights(X).save(os.path.join(os.path.dirname(path), "weights.npy"))
     """
-    return Blocks(open_rows(path, name, columns))
+    return Blocks(open_rows(path, name, columns, fill_chunks))
 
 
 def blocks_of(X: Any) -> Blocks | None:
