@@ -133,7 +133,7 @@ def test_refusals(X: Any, tmp_path: Path) -> None:
     (tmp_path / "damaged").write_bytes((tmp_path / "model").read_bytes()[:100])
     (tmp_path / "text").write_text("no zip")
     for name in ("damaged", "text", "."):
-        with pytest.raises(ValueError, match="is no checkpoint that this ewnmf can read, or a damaged one, and is left"):
+        with pytest.raises(ValueError, match="no checkpoint that this ewnmf can read, or a damaged one, and is left"):
             model.fit(X, checkpoint=tmp_path / name)
     assert (tmp_path / "text").read_text() == "no zip"
 

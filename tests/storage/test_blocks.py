@@ -178,7 +178,7 @@ class TestMapped:
         ewnmf.EWNMF(3, gamma=0.1, **QUICK).fit(mapped)
         assert max(longest) == 64
 
-    def test_gaps_and_masks_are_taken_as_before(self, X: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_gaps_and_masks(self, X: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(blocks_module, "_MAPPED", 0)
         gaps = np.where(X > 2.9, np.nan, X)
         np.save(tmp_path / "X.npy", gaps)
@@ -188,7 +188,7 @@ class TestMapped:
         whole, mask = np.load(tmp_path / "Y.npy", mmap_mode="r"), X < 2.9
         model = ewnmf.EWNMF(3, gamma=0.1, **QUICK)
         np.testing.assert_array_equal(model.fit(whole, mask=mask).components_, model.fit(X, mask=mask).components_)
-        assert isinstance(model.weights(whole, mask=mask), np.ndarray)
+        np.testing.assert_array_equal(model.weights(whole, mask=mask)[:64], model.weights(X[:64], mask=mask[:64]))
 
     def test_a_small_one_is_as_good_as_in_memory(self, path: Path) -> None:
         assert blocks_module.blocks_of(np.load(path, mmap_mode="r")) is None
@@ -219,7 +219,7 @@ class TestCodes:
 class TestRefusals:
     @pytest.mark.parametrize(
         ("value", "words"),
-        [(np.nan, "X contains NaN"), (np.inf, r"X contains infinity \(inf\)"), (-1.0, "Negative values in data")],
+        [(np.inf, r"X contains infinity \(inf\)"), (-1.0, "Negative values in data")],
     )
     def test_bad_values_are_named_by_their_place(self, value: float, words: str, X: Any, tmp_path: Path) -> None:
         bad = X.copy()
@@ -259,7 +259,7 @@ class TestRefusals:
         array = zarr.create_array(str(file), shape=X.shape, dtype=X.dtype, chunks=(40, 6), **layout)
         array[:160] = X[:160]
         array[240:] = X[240:]
-        with pytest.raises(Unreadable, match=r"at rows \d+ to \d+: its chunk \S+ was never written, or is gone, and Zarr"):
+        with pytest.raises(Unreadable, match=r"at rows \d+ to \d+: its chunk \S+ was never written, or is gone"):
             ewnmf.NMF(3).fit(ewnmf.open_blocks(file))
         with pytest.raises(Unreadable, match="was never written"):
             ewnmf.NMF(3).fit(array)
@@ -340,8 +340,6 @@ class TestRefusals:
             ewnmf.NMF(3, init="nndsvd").fit(blocks)
         with pytest.raises(ValueError, match=r"n_components='cv' hides entries.*select_rank\(X\[:10000\]\)"):
             ewnmf.NMF("cv").fit(blocks)
-        with pytest.raises(ValueError, match=r"mask was given, but .*X\.npy is read by blocks"):
-            ewnmf.NMF(3).fit(blocks, mask=X > 0)
         model = ewnmf.NMF(3, **QUICK).fit(X)
         with pytest.raises(ValueError, match=r"Negative values in .* \(Among rows 0 to 63 of .*X\.npy\.\)"):
             np.asarray(model.transform(blocks.map(lambda rows: np.where(rows > 2.9, -1, rows), 12, X.dtype, "X.npy")))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from ewnmf.datasets import scale_points
 from ewnmf.io import Layout, Table, read_table
@@ -26,8 +29,9 @@ class LargeTable(Table):
 
     @property
     def missing(self) -> int:
-        """None: blocks with empty cells are refused."""
-        return 0
+        """How many cells are empty; the file is read to count them where there are any."""
+        values: Blocks = self.values
+        return sum(int(np.isnan(part).sum()) for part in values) if math.isnan(values.min()) else 0
 
     def check(self) -> Table:
         """Itself."""

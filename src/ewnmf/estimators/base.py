@@ -35,6 +35,7 @@ from ewnmf.models.base import Factors, Model
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Interrupted, Iteration, Solution
+from ewnmf.storage.chunks import is_dask
 from ewnmf.storage.matrix import is_remote
 from ewnmf.weightings.base import Weighting
 
@@ -116,7 +117,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value (not in `Blocks` and Dask arrays).
+            Rows are points; NaN is a missing value.
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -128,7 +129,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
         mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there. Beside `Blocks` it
+            may be in a file, too, and beside a Dask array one of Dask's.
         checkpoint : path-like, optional
             A file that is written every five iterations and removed at the end. Where it is there, since a run was
             killed, `fit` goes on from it, with codes made anew. Not for several starts.
@@ -157,7 +159,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like, sparse matrix, Blocks or Dask array of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value (not in `Blocks` and Dask arrays).
+            Rows are points; NaN is a missing value.
         y : ignored
             For scikit-learn's conventions.
         W : array-like of shape (n_samples, n_components), optional
@@ -169,7 +171,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         sample_weight : array-like of shape (n_samples,), optional
             Weights of the points: one of weight 2 counts as two, one of weight 0 not at all.
         mask : array-like of bool of shape (n_samples, n_features), optional
-            True where an entry was observed; the others count nowhere, whatever ``X`` holds there.
+            True where an entry was observed; the others count nowhere, whatever ``X`` holds there. Beside `Blocks` it
+            may be in a file, too, and beside a Dask array one of Dask's.
 
         Returns
         -------
@@ -177,8 +180,8 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
             The codes.
         """
         fitted = self.fit(X, W=W, H=H, weights=weights, sample_weight=sample_weight, mask=mask)
-        if type(X) is not np.ndarray and lazy(X, weights=weights, mask=mask) is not None:
-            return fitted.transform(X)
+        if type(X) is not np.ndarray and (is_dask(X) or lazy(X, weights=weights) is not None):
+            return fitted.transform(X, mask=mask)
         return fitted._transform(fitted._read(X, weights=weights, mask=mask))
 
     @with_callbacks  # type: ignore[untyped-decorator]
@@ -191,6 +194,7 @@ class Factorizer(CallbackSupport, Judge):  # type: ignore[misc]
         self.__dict__.pop("n_lost_blocks_", None)
         given = None if type(X) is np.ndarray else lazy_matrix(self, X, weighed)
         X = checks.check_matrix(self, _numeric(X), reset=True) if given is None else given
+        weighed = weighed if given is None else {**weighed, "mask": None}
         points = read_points(X, problem, type(self).__name__, feature_weight=self.feature_weight, **weighed)
         request = request if grid is None else grid
         self._choose_rank(points, problem, request)

@@ -10,20 +10,28 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ewnmf.storage.blocks import blocks_of
-from ewnmf.storage.cluster import distribute
-from ewnmf.storage.fleet import check_columns, is_dask
+from ewnmf.storage.chunks import is_dask, masked_array
+from ewnmf.storage.gaps import masked_blocks
 from ewnmf.storage.matrix import is_remote
+from ewnmf.storage.remote import distribute
 
 __all__ = ["blocks_in", "computed", "lazy", "lazy_matrix"]
 
 
-def lazy(X: Any, **beside: Any) -> Any:
-    """``X`` as blocks, or on a cluster, where it is not in memory; arrays as large are refused `beside` it."""
+def lazy(X: Any, mask: Any = None, **beside: Any) -> Any:
+    """``X`` as blocks, or on a cluster, where it is not in memory; arrays as large are refused `beside` it.
+
+    What a `mask` hides is NaN there.
+    """
     if type(X) is np.ndarray:
         return None
     if isinstance(X, np.memmap) and any(value is not None for value in beside.values()):
         return None
-    blocks = distribute(X) if is_dask(X) else blocks_of(X)
+    if is_dask(X):
+        blocks: Any = distribute(masked_array(X, mask, lengths=True))
+    else:
+        blocks = blocks_of(X)
+        blocks = blocks if blocks is None or mask is None else masked_blocks(blocks, mask)
     for name, value in beside.items():
         if blocks is not None and value is not None:
             raise ValueError(
@@ -34,8 +42,8 @@ def lazy(X: Any, **beside: Any) -> Any:
 
 def lazy_matrix(estimator: Any, X: Any, weighed: dict[str, Any]) -> Any:
     """``X`` for a fit, where it is not in memory; attributes are learned. Beside a file, fixed weights may stand."""
-    names = ("mask", "weights") if is_dask(X) else ("mask",)
-    blocks = lazy(X, **{name: weighed.get(name) for name in names})
+    weights = {"weights": weighed.get("weights")} if is_dask(X) else {}
+    blocks = lazy(X, weighed.get("mask"), **weights)
     if blocks is None:
         return None
     if isinstance(estimator.n_components, str) and estimator.n_components == "cv":
@@ -50,9 +58,9 @@ def lazy_matrix(estimator: Any, X: Any, weighed: dict[str, Any]) -> Any:
     return blocks
 
 
-def blocks_in(estimator: Any, X: Any, **beside: Any) -> Any:
-    """Blocks, or a Dask array, for a fitted estimator, with its number of attributes."""
-    blocks = _array_of(X) if is_dask(X) else lazy(X, **beside)
+def blocks_in(estimator: Any, X: Any, mask: Any = None, **beside: Any) -> Any:
+    """Blocks, or a Dask array, for a fitted estimator, with its number of attributes; NaN where a `mask` is False."""
+    blocks = masked_array(X, mask) if is_dask(X) else lazy(X, mask, **beside)
     if blocks is None:
         return None
     check_is_fitted(estimator, "components_")
@@ -62,12 +70,6 @@ def blocks_in(estimator: Any, X: Any, **beside: Any) -> Any:
             f"X has {blocks.shape[1]} features, but {type(estimator).__name__} is expecting {m} features as input."
         )
     return blocks
-
-
-def _array_of(X: Any) -> Any:
-    """A Dask array, whose chunks have all attributes; those of a data frame need not know their length."""
-    X = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-    return check_columns(X)
 
 
 def computed(

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from ewnmf._types import Array
 from ewnmf.fitting.checks import GammaRequest
@@ -18,7 +19,8 @@ from ewnmf.fitting.unit import times
 from ewnmf.io import read_archive, write_archive
 from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Iteration
-from ewnmf.storage.matrix import is_lazy, tabulated
+from ewnmf.storage.matrix import filled, is_lazy, tabulated
+from ewnmf.storage.priors import prior_of
 
 __all__ = ["Checkpoint"]
 
@@ -174,6 +176,9 @@ class _Encode:
     unit: float
 
     def __call__(self, X: Any, rows: slice) -> Array:
-        f = self.estimator._feature_weight
+        f, positive = self.estimator._feature_weight, self.estimator._fitted_problem.loss.needs_positive
         P = None if f is None else np.broadcast_to(f, X.shape)
+        hidden = None if issparse(X) else np.isnan(X)
+        if hidden is not None and hidden.any():
+            X, P = filled(X, hidden, positive), prior_of(~hidden, f, X.dtype)
         return np.asarray(self.estimator._codes(Points(X, P, unit=self.unit)))

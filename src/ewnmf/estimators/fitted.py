@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_array, check_is_fitted
 from ewnmf._types import Array
 from ewnmf._warn import warn
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
-from ewnmf.estimators.by_blocks import blocks_in, computed
+from ewnmf.estimators.by_blocks import blocks_in, computed, lazy
 from ewnmf.estimators.saving import write_estimator
 from ewnmf.fitting.checks import FLOATS, check_matrix
 from ewnmf.fitting.frames import numeric_table
@@ -226,8 +226,10 @@ class Encoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
             The score, at most 0.
         """
         blocks = blocks_in(self, X, weights=weights, mask=mask)
-        X = self._validated(X) if blocks is None else blocks
-        points = self._points(X, weights=weights, sample_weight=sample_weight, mask=mask)
+        if blocks is None:
+            points = self._points(self._validated(X), weights=weights, sample_weight=sample_weight, mask=mask)
+        else:
+            points = self._points(lazy(blocks), weights=weights, sample_weight=sample_weight)
         points = points.take(points.counted)
         loss, unit = self._fitted_problem.loss, self._facts.unit
         components, bounds = times(self.components_, unit), self._known_bounds

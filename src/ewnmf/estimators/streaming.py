@@ -24,7 +24,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Solution
 from ewnmf.solvers.minibatch import Step, advance, remembered
 from ewnmf.solvers.registry import AUTO, SOLVERS
-from ewnmf.storage.fleet import check_columns, is_dask
+from ewnmf.storage.chunks import is_dask, masked_array
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
 __all__ = ["FORGET", "Streaming"]
@@ -66,12 +66,17 @@ class Streaming(Factorizer):
         self
             The estimator, fitted to all batches so far; `n_steps_` is their number.
         """
+        if is_dask(X) and sample_weight is not None:
+            raise ValueError("sample_weight was given, but the blocks of a Dask array are batches; give arrays.")
         if is_dask(X):
-            blocks: Any = (block.compute() for block in check_columns(X).to_delayed().ravel())
+            blocks: Any = (block.compute() for block in masked_array(X, mask).to_delayed().ravel())
         else:
-            blocks = lazy(X, mask=mask, sample_weight=sample_weight)
-        for part in (X,) if blocks is None else blocks:
-            self._step(part, sample_weight=sample_weight, mask=mask)
+            blocks = lazy(X, mask, sample_weight=sample_weight)
+        if blocks is None:
+            self._step(X, sample_weight=sample_weight, mask=mask)
+            return self
+        for part in blocks:
+            self._step(part)
         return self
 
     def _step(self, X: Any, **weighed: Any) -> None:

@@ -18,6 +18,7 @@ from ewnmf.storage.dense import Dense
 from ewnmf.storage.matrix import (
     contiguous,
     filled,
+    gapped,
     in_memory,
     is_lazy,
     is_remote,
@@ -29,6 +30,7 @@ from ewnmf.storage.matrix import (
     weighted_sums,
     with_point_weights,
 )
+from ewnmf.storage.priors import Priors
 
 __all__ = ["Points", "Sample", "extremes_of", "read_points", "spread"]
 
@@ -57,7 +59,7 @@ class Points:
     """
 
     X: Any
-    P: Array | None = None
+    P: Any = None
     s: Array | None = None
     empty_attributes: int = 0
     """How many attributes were never observed."""
@@ -108,6 +110,8 @@ class Points:
     @property
     def complete(self) -> Array:
         """Which points have the prior 1 for every entry."""
+        if is_lazy(self.P):
+            return self.P.complete  # type: ignore[no-any-return]
         return np.ones(self.X.shape[0], dtype=bool) if self.P is None else np.asarray((self.P == 1).all(axis=1))
 
     @property
@@ -117,7 +121,8 @@ class Points:
 
     def in_memory(self) -> Points:
         """The same, read where it is not in memory."""
-        return replace(self, X=in_memory(self.X)) if is_lazy(self.X) else self
+        P = self.P[np.arange(self.X.shape[0])] if is_lazy(self.P) else self.P
+        return replace(self, X=in_memory(self.X), P=P) if is_lazy(self.X) else self
 
     def without_priors(self) -> Points:
         """The same with equal priors."""
@@ -134,12 +139,14 @@ class Points:
         if rows.dtype == bool and rows.all():
             return self
 
-        def rows_of(part: Array | None) -> Array | None:
-            if part is None or part.strides[0] or rows.dtype != bool:
+        def rows_of(part: Any) -> Any:
+            if is_lazy(part) and rows.dtype == bool:
+                return part.take(rows)
+            if part is None or rows.dtype != bool or part.strides[0]:
                 return None if part is None else part[rows]
             return np.broadcast_to(part[0], (int(rows.sum()), *part.shape[1:]))
 
-        P, s = (None if part is None or (part == 1).all() else part for part in map(rows_of, (self.P, self.s)))
+        P, s = (None if _is_one(part) else part for part in map(rows_of, (self.P, self.s)))
         taken = np.zeros(self.X.shape[0], dtype=bool)
         taken[rows] = True
         return Points(self.X[rows], P, s, unit=self.unit, known_extremes=self.extremes if taken.all() else None)
@@ -158,8 +165,10 @@ class Points:
         X, P = contiguous(self.X), self.P
         total, mass = np.zeros(X.shape[1]), np.zeros(X.shape[1])
         if is_remote(X):
-            f = np.ones(X.shape[1]) if P is None else P[0].astype(np.float64)
-            return f * X.sums(), f * s.sum()
+            known = P.known if is_lazy(P) else None if P is None else P[0]
+            f = np.ones(X.shape[1]) if known is None else known.astype(np.float64)
+            total, mass = X.sums()
+            return f * total, f * mass
         whole = X.dtype == np.float64 and not is_lazy(X)
         for rows in [slice(None)] if whole else row_blocks(X, _BLOCK_ENTRIES, 1):
             if P is None:
@@ -193,6 +202,11 @@ class Points:
             warn(f"{', and '.join(texts)}.")
 
 
+def _is_one(part: Any) -> bool:
+    """Whether these weights are as good as none."""
+    return part is None or (not is_lazy(part) and bool((part == 1).all()))
+
+
 def spread(part: Array, rows: Array) -> Array:
     """The rows of `part` where `rows` is True, zeros elsewhere; of a part that is not here, itself."""
     if is_lazy(part) or rows.all():
@@ -222,10 +236,17 @@ def read_points(
         X = X.copy()
         X.sum_duplicates()
     extremes = extremes_of(X)
-    _refuse_gaps(X, mask, extremes)
-    hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
+    gaps, hidden = is_lazy(X) and math.isnan(extremes[0]), None
+    if gaps:
+        _refuse_hidden(f"X contains NaN{place_of(X, np.isnan)}", problem)
+        X = gapped(X, problem.loss.needs_positive)
+        extremes = extremes_of(X)
+    else:
+        hidden = _hidden(X, checks.check_mask(mask, X.shape), math.isnan(extremes[0]))
     if hidden is not None:
-        _refuse_hidden(hidden, problem, mask is not None)
+        count = int(hidden.sum())
+        what = f"X contains NaN ({count} entries)" if mask is None else f"mask hides {count} entries"
+        _refuse_hidden(what, problem)
         X = filled(X, hidden, problem.loss.needs_positive)
         extremes = extremes_of(X)
     checks.check_values(X, extremes, problem, whom, unit)
@@ -236,26 +257,17 @@ def read_points(
     why = problem.model.refuses_priors()
     if why is not None and f is not None:
         raise ValueError(f"feature_weight was given, but {why}.")
+    X = with_point_weights(X, s)
+    if gaps:
+        P = Priors(X, f if A is None else A if f is None else A * f)
+        return Points(X, P, s, int(P.survey.empty.sum()), known_extremes=extremes)
     empty = 0 if hidden is None else int(hidden.all(axis=0).sum())
-    return Points(with_point_weights(X, s), _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
+    return Points(X, _prior(A, hidden, f, X), s, empty, known_extremes=extremes)
 
 
 def extremes_of(X: Any) -> tuple[float, float]:
     """The least and the largest value of ``X``; NaN where it contains one."""
     return float(X.min()), float(X.max())
-
-
-def _refuse_gaps(X: Any, mask: Any, extremes: tuple[float, float]) -> None:
-    """Missing values of points that are read by blocks: what hides them would be as large as all points."""
-    if not is_lazy(X):
-        return
-    if mask is not None:
-        raise ValueError(f"mask was given, but {X.name} is read by blocks, which must be complete; give an array.")
-    if math.isnan(extremes[0]):
-        raise ValueError(
-            f"X contains NaN{place_of(X, np.isnan)}, and points that are read by blocks must be complete; fill the "
-            "gaps, or give an array."
-        )
 
 
 def _hidden(X: Any, mask: Array | None, has_nan: bool) -> Array | None:
@@ -271,10 +283,9 @@ def _hidden(X: Any, mask: Array | None, has_nan: bool) -> Array | None:
     return None if mask is None else ~mask
 
 
-def _refuse_hidden(hidden: Array, problem: Problem, masked: bool) -> None:
-    why, count = problem.model.refuses_hidden(), int(hidden.sum())
+def _refuse_hidden(what: str, problem: Problem) -> None:
+    why = problem.model.refuses_hidden()
     if why is not None:
-        what = f"mask hides {count} entries" if masked else f"X contains NaN ({count} entries)"
         raise ValueError(f"{what}, but {why}.")
 
 

@@ -17,6 +17,7 @@ from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import by_form, tabulated
+from ewnmf.storage.priors import Priors
 
 __all__ = ["INITS", "Starts", "draw_start", "point_numbers", "sampled_rows", "start_by_point", "uniform"]
 
@@ -195,7 +196,7 @@ def uniform(shape: tuple[int, int], rng: np.random.Generator, dtype: Any) -> Arr
 
 def point_numbers(
     X: Any,
-    P: Array | None,
+    P: Any,
     count: int,
     key: bytes,
     least: float = 0.0,
@@ -214,8 +215,9 @@ def point_numbers(
     seeds = np.frombuffer(hashlib.blake2b(key, digest_size=32).digest(), "<u8").astype(np.uint64)
     columns = _mix(np.arange(1, X.shape[1] + 1, dtype=np.uint64) * _STEP + seeds[0])
     steps = np.arange(1, count + 1, dtype=np.uint64) * _STEP
-    alike = P is not None and P.strides[0] == 0
-    draw = _Draw(columns, seeds, steps, least, P[:1] if P is not None and alike else P, alike)
+    marked, P = isinstance(P, Priors), P.known if isinstance(P, Priors) else P
+    alike = P is not None and (P.ndim == 1 or P.strides[0] == 0)
+    draw = _Draw(columns, seeds, steps, least, np.atleast_2d(P)[:1] if P is not None and alike else P, alike, marked)
     return tabulated(X, draw, count, dtype, n_entries=_BLOCK_ENTRIES, beside=count, stays=stays)
 
 
@@ -230,11 +232,14 @@ class _Draw:
     P: Array | None
     alike: bool
     """Whether all points have the same priors."""
+    marked: bool = False
+    """Whether entries that were not observed are NaN."""
 
     def __call__(self, points: Any, rows: slice) -> Array:
-        hidden = None
+        hidden = np.isnan(points) if self.marked else None
         if self.P is not None:
-            hidden = ~(np.broadcast_to(self.P, points.shape) if self.alike else self.P[rows]).astype(bool)
+            faint = ~(np.broadcast_to(self.P, points.shape) if self.alike else self.P[rows]).astype(bool)
+            hidden = faint if hidden is None else hidden | faint
         sums_of = by_form(points, whole=_sums, stored=_sums_of_stored)
         sums = sums_of(points, hidden, self.columns, self.seeds[1])
         first, second = (_mix(lane + seed) for lane, seed in zip(sums, self.seeds[2:], strict=True))

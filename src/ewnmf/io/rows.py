@@ -182,8 +182,8 @@ class ZarrRows(ChunkedRows):
                 key = array.metadata.encode_chunk_key((i, j))
                 if not (self._fill or sync((array.store_path / key).exists())):
                     raise Unreadable(
-                        f"its chunk {key} was never written, or is gone, and Zarr would read {array.fill_value:g} "
-                        "there (open_blocks(..., fill_chunks=True) does)"
+                        f"its chunk {key} was never written, or is gone, and Zarr would read its fill value there "
+                        "(open_blocks(..., fill_chunks=True) does)"
                     )
 
 

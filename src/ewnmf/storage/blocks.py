@@ -14,8 +14,8 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.io.row_writers import write_rows
 from ewnmf.io.rows import Rows, open_rows, rows_of
-from ewnmf.io.source import Unreadable
 from ewnmf.storage.dense import block_height
+from ewnmf.storage.derived import Chosen, Made, Refused, Times
 from ewnmf.storage.lazy import Lazy, Place
 
 __all__ = ["Blocks", "Columns", "blocks_of", "open_blocks"]
@@ -138,11 +138,11 @@ class Blocks(Lazy):
             return np.empty((0, self.shape[1]), self.dtype)
         try:
             part = self._rows.read(start, stop)
-        except (MemoryError, _Refused):
+        except (MemoryError, Refused):
             raise
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
-            raise _Refused(
+            raise Refused(
                 f"{self.name} could not be read at rows {start} to {stop - 1}: {reason[:200].rstrip('.')}; see whether "
                 "it is still there and whole."
             ) from error
@@ -154,8 +154,8 @@ class Blocks(Lazy):
             return self._read(start, max(start, stop)) if step == 1 else self[np.arange(start, stop, step)]
         numbers = np.asarray(rows)
         if numbers.dtype == bool:
-            return self if numbers.all() else Blocks(_Chosen(self, np.flatnonzero(numbers)), self.height)
-        return _Chosen(self, numbers.ravel()).read(0, numbers.size)
+            return self if numbers.all() else Blocks(Chosen(self, np.flatnonzero(numbers)), self.height)
+        return Chosen(self, numbers.ravel()).read(0, numbers.size)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         whole = np.empty(self.shape, self.dtype if dtype is None else dtype)
@@ -164,7 +164,7 @@ class Blocks(Lazy):
         return whole
 
     def __mul__(self, factor: Any) -> Blocks:
-        return self.map(_Times(self.dtype.type(factor)), self.shape[1], self.dtype, self.name)
+        return self.map(Times(self.dtype.type(factor)), self.shape[1], self.dtype, self.name)
 
     def astype(self, dtype: Any, copy: bool = False) -> Blocks:
         """The same in another precision, when it is read.
@@ -189,12 +189,20 @@ class Blocks(Lazy):
         return Columns(self)
 
     @cached_property
-    def _extremes(self) -> tuple[float, float]:
-        """The least and the largest value; NaN where one is not a number. Every row is read, once."""
-        low, high = np.inf, -np.inf
+    def _extremes(self) -> tuple[float, float, bool]:
+        """The least and the largest number, and whether an entry is none. Every row is read, once."""
+        low, high, gaps = np.inf, -np.inf, False
         for part in self:
-            low, high = np.minimum(low, part.min()), np.maximum(high, part.max())
-        return float(low), float(high)
+            least, most = part.min(), part.max()
+            if np.isnan(least):
+                gaps, least, most = True, np.fmin.reduce(part, axis=None), np.fmax.reduce(part, axis=None)
+            low, high = np.fmin(low, least), np.fmax(high, most)
+        return float(low), float(high), gaps
+
+    @property
+    def observed(self) -> tuple[float, float]:
+        """The least and the largest value of what is not missing."""
+        return self._extremes[:2]
 
     def min(self) -> float:
         """The least value; NaN where one is not a number.
@@ -204,7 +212,7 @@ class Blocks(Lazy):
         float
             The value.
         """
-        return self._extremes[0]
+        return np.nan if self._extremes[2] else self._extremes[0]
 
     def max(self) -> float:
         """The largest value; NaN where one is not a number.
@@ -214,7 +222,7 @@ class Blocks(Lazy):
         float
             The value.
         """
-        return self._extremes[1]
+        return np.nan if self._extremes[2] else self._extremes[1]
 
     def place(self, where: Callable[[Array], Array]) -> Place | None:
         """The first entry at which ``where(rows)`` is True.
@@ -259,7 +267,7 @@ class Blocks(Lazy):
         Blocks
             Nothing of it is computed yet.
         """
-        return Blocks(_Made(self, function, n_columns, np.dtype(dtype), name, features), self.height)
+        return Blocks(Made(self, function, n_columns, np.dtype(dtype), name, features), self.height)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write all rows to a file, block by block; it appears only when it is complete.
@@ -283,61 +291,6 @@ class Columns:
     def __getitem__(self, places: tuple[slice, slice]) -> Array:
         rows: Array = self.blocks[places[1]]
         return rows.T
-
-
-class _Refused(Unreadable):
-    """Rows that were read, or should have been, and could not be worked on; the message says all."""
-
-
-class _Times:
-    """Multiplies; a function that other processes can be sent."""
-
-    def __init__(self, factor: Any) -> None:
-        self.factor = factor
-
-    def __call__(self, rows: Array) -> Array:
-        multiplied: Array = rows * self.factor
-        return multiplied
-
-
-class _Made(Rows):
-    """Rows that are computed from others, each alone or in blocks."""
-
-    def __init__(
-        self, blocks: Blocks, function: Callable[[Array], Any], n_columns: int, dtype: Any, name: str, features: Any
-    ) -> None:
-        self.name, self._blocks, self._function, self.features = name, blocks, function, features
-        self._check((blocks.shape[0], n_columns), dtype)
-
-    def read(self, start: int, stop: int) -> Array:
-        """The rows from `start` to `stop`, computed now."""
-        rows = self._blocks[start:stop]
-        try:
-            return np.asarray(self._function(rows))
-        except ValueError as error:
-            raise _Refused(f"{error} (Among rows {start} to {stop - 1} of {self._blocks.name}.)") from error
-
-
-class _Chosen(Rows):
-    """Some of the rows of others."""
-
-    def __init__(self, blocks: Blocks, numbers: Array) -> None:
-        self.name, self._blocks, self._numbers, self.features = blocks.name, blocks, numbers, blocks.features
-        self.shape, self.dtype = (numbers.size, blocks.shape[1]), blocks.dtype
-
-    def read(self, start: int, stop: int) -> Array:
-        """The rows from `start` to `stop`: read in the order of the file, those that are near together."""
-        numbers = self._numbers[start:stop]
-        order, height = np.argsort(numbers, kind="stable"), self._blocks.height
-        part = np.empty((numbers.size, self.shape[1]), self.dtype)
-        at = 0
-        while at < order.size:
-            first = int(numbers[order[at]])
-            end = at + int(np.searchsorted(numbers[order[at:]], first + height))
-            last = int(numbers[order[end - 1]]) + 1
-            part[order[at:end]] = self._blocks[first:last][numbers[order[at:end]] - first]
-            at = end
-        return part
 
 
 def open_blocks(
@@ -387,14 +340,11 @@ def open_blocks(
 def blocks_of(X: Any) -> Blocks | None:
     """``X`` as blocks, where it is that already or an array that lives in a file; None for any other.
 
-    Small arrays that NumPy has mapped, and those with missing values, are taken as they are.
+    Small arrays that NumPy has mapped are taken as they are.
     """
     if isinstance(X, Blocks):
         return X
     if isinstance(X, np.ndarray) and (not isinstance(X, np.memmap) or X.nbytes < _MAPPED or X.ndim != 2):
         return None
     rows = rows_of(X)
-    if rows is None:
-        return None
-    blocks = Blocks(rows)
-    return None if isinstance(X, np.memmap) and np.isnan(blocks.min()) else blocks
+    return None if rows is None else Blocks(rows)

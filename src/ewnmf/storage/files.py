@@ -18,6 +18,7 @@ from ewnmf.problem import Problem
 from ewnmf.storage.base import Answer, Codes
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.memory import CodesInMemory
+from ewnmf.storage.priors import PriorColumns
 from ewnmf.storage.threads import Workers
 
 __all__ = ["Filed", "room"]
@@ -74,6 +75,7 @@ class Filed(Dense):
     """Points (M x N) that are read while others are worked on, in the cuts of memory."""
 
     X: Any
+    P: Any = None
 
     def facts(self, problem: Problem) -> Facts:
         """What the update rules may know of the data; none may ask for all points at once."""
@@ -83,6 +85,18 @@ class Filed(Dense):
         """Some consecutive points, which are read."""
         P, s = None if self.P is None else self.P[:, cut], None if self.s is None else self.s[cut]
         return Dense(self.X[:, cut], P, s, self.width, unit=self.unit, known_extremes=self.extremes)
+
+    def zero_attributes(self) -> Array:
+        """The attributes that were observed, and are zero wherever they were."""
+        if not isinstance(self.P, PriorColumns):
+            return super().zero_attributes()
+        left = np.flatnonzero(self.P.priors.any(axis=0))
+        for block, _ in self._blocks(self.cuts()):
+            if left.size == 0:
+                break
+            assert block.P is not None
+            left = left[~((block.X[left] != 0) & (block.P[left] > 0)).any(axis=1)]
+        return left
 
     def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
         """Codes in a file."""
@@ -94,15 +108,19 @@ class Filed(Dense):
 
     def _blocks(self, cuts: list[slice]) -> Iterator[tuple[Block, slice]]:
         """The blocks of consecutive cuts; several are read at once."""
-        blocks = self.X.blocks
+        blocks, priors = self.X.blocks, self.P.priors if isinstance(self.P, PriorColumns) else None
         groups: list[list[slice]] = []
         for cut in cuts:
             if not groups or cut.stop - groups[-1][0].start > blocks.height:
                 groups.append([])
             groups[-1].append(cut)
         spans = [slice(group[0].start, group[-1].stop) for group in groups]
-        for group, (span, rows) in zip(groups, blocks.stream(spans), strict=True):
+        source = blocks if priors is None else blocks.marked
+        for group, (span, rows) in zip(groups, source.stream(spans), strict=True):
             for cut in group:
-                X = rows[cut.start - span.start : cut.stop - span.start].T
-                P = None if self.P is None else np.array(self.P[:, cut], order="F")
-                yield Block(X, P, None if self.s is None else self.s[cut], self.silent), cut
+                X = rows[cut.start - span.start : cut.stop - span.start]
+                if priors is None:
+                    P = None if self.P is None else np.array(self.P[:, cut], order="F")
+                else:
+                    X, P = blocks.filling(X), priors.of(~np.isnan(X), cut).T
+                yield Block(X.T, P, None if self.s is None else self.s[cut], self.silent), cut

@@ -1,4 +1,4 @@
-"""The chunks of a Dask array on the workers of a cluster: who looks after which, and what is refused of them."""
+"""The chunks of a Dask array on the workers of a cluster: who looks after which."""
 
 from __future__ import annotations
 
@@ -21,16 +21,11 @@ from ewnmf.storage import visits
 from ewnmf.storage.base import Answer
 from ewnmf.storage.visits import How
 
-__all__ = ["Fleet", "Version", "check_columns", "check_rows", "check_workers", "default_client", "is_dask"]
+__all__ = ["Fleet", "Version", "check_workers", "default_client"]
 
 _REFRESH = 1.0
 """Seconds after which it is asked again which workers there are."""
 _LOG = logging.getLogger("ewnmf")
-
-
-def is_dask(X: Any) -> bool:
-    """Whether it is a collection of Dask's."""
-    return any(kind.__module__.partition(".")[0] in ("dask", "dask_expr") for kind in type(X).__mro__)
 
 
 class Fleet:
@@ -141,36 +136,6 @@ def default_client() -> Any:
             "X is a Dask collection, and there is no client of a cluster; start one with "
             "client = distributed.Client(), which makes a local one."
         ) from error
-
-
-def check_columns(X: Any) -> Any:
-    """A Dask array of two dimensions; refused where its chunks do not have all columns."""
-    if not hasattr(X, "to_delayed") or not hasattr(X, "chunks"):
-        raise TypeError("X is a Dask collection, but neither an array nor a data frame; give X.compute().")
-    if X.ndim != 2:
-        raise ValueError(f"X has {X.ndim} dimension(s), and a matrix has two: one row for every point.")
-    if len(X.chunks[1]) > 1:
-        raise ValueError(
-            f"X is cut across attributes, into {len(X.chunks[1])} chunks of columns, but points must be whole; use "
-            "X.rechunk({1: -1})."
-        )
-    return X
-
-
-def check_rows(X: Any) -> list[int]:
-    """The rows of every chunk; refused unless these are known, and whole."""
-    check_columns(X)
-    if any(math.isnan(size) for sizes in X.chunks for size in sizes):
-        raise ValueError("X has chunks of unknown size; call X.compute_chunk_sizes() first.")
-    lengths = [int(length) for length in X.chunks[0]]
-    if 0 in lengths or not lengths:
-        raise ValueError(
-            f"X has no rows in block {lengths.index(0) if lengths else 0}; leave empty blocks out, as by "
-            "X.rechunk({0: 'auto'})."
-        )
-    if X.dtype.kind not in "fiub":
-        raise ValueError(f"X is of type {X.dtype}, and numbers are needed.")
-    return lengths
 
 
 def check_workers(client: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -11,10 +12,13 @@ from scipy.sparse import diags_array, issparse
 
 from ewnmf._types import Array
 from ewnmf.storage.blocks import Columns
-from ewnmf.storage.cluster import Clustered, Distributed, RemoteColumns
+from ewnmf.storage.cluster import Clustered
 from ewnmf.storage.dense import Dense, row_blocks, tabulated_here
 from ewnmf.storage.files import Filed, room
+from ewnmf.storage.gaps import Gapped
 from ewnmf.storage.lazy import Lazy
+from ewnmf.storage.priors import Priors
+from ewnmf.storage.remote import Distributed, RemoteColumns
 from ewnmf.storage.sparse import Sparse
 
 __all__ = [
@@ -22,6 +26,7 @@ __all__ = [
     "contiguous",
     "dense",
     "filled",
+    "gapped",
     "in_memory",
     "is_lazy",
     "is_remote",
@@ -95,14 +100,16 @@ def tabulated(
 ) -> Any:
     """``work(points, rows)`` (rows x `n_columns`) of some points at a time, as one table in the room that ``X`` has.
 
-    Where `stays`, that of points in other machines is made, and stays, there.
+    Missing entries of points that are not in memory are NaN. Where `stays`, the table of points in other machines is
+    made, and stays, there.
     """
     pieces = partial(tabulated_here, work, n_columns, dtype, n_entries, beside)
     if is_remote(X):
         return X.table(pieces, n_columns, dtype, stays=stays)
     if is_lazy(X):
         table = room((X.shape[0], n_columns), dtype)
-        for cut, part in X.stream(X.cuts()):
+        marked = X.marked if isinstance(X, Gapped) else X
+        for cut, part in marked.stream(X.cuts()):
             table[cut] = pieces(part, cut)
         return table
     return pieces(X, slice(0, X.shape[0]))
@@ -114,7 +121,7 @@ def least_of_rows(X: Any) -> Array:
 
 
 def _largest_of(X: Any, rows: slice) -> Array:
-    return dense(abs(X).max(axis=1)).reshape(-1, 1)
+    return (dense(abs(X).max(axis=1)) if issparse(X) else np.fmax.reduce(abs(X), axis=1)).reshape(-1, 1)
 
 
 def largest_of_rows(X: Any) -> Array:
@@ -125,8 +132,16 @@ def largest_of_rows(X: Any) -> Array:
     return dense(abs(X).max(axis=1)).ravel()
 
 
-def largest_seen(X: Any, seen: Array) -> float:
-    """The largest absolute value where `seen` (n x m) is True or above 0, and 1 where all are 0."""
+def largest_seen(X: Any, seen: Any) -> float:
+    """The largest absolute value where `seen` (n x m) is True or above 0, and 1 where all are 0.
+
+    What stands for missing entries of points that are not in memory is none of the largest.
+    """
+    if isinstance(seen, Priors):
+        known = seen.known
+        if known is None:
+            return max(-X.min(), X.max()) or 1.0
+        seen = np.broadcast_to(known, X.shape)
     if issparse(X):
         shown = X.multiply(seen > 0).tocsr()
         return max(float(shown.max()), -float(shown.min())) or 1.0
@@ -166,6 +181,13 @@ def scaled(X: Any, rows: Array, columns: Array) -> Any:
     return rows[:, None] * X * columns
 
 
+def gapped(X: Any, positive: bool) -> Any:
+    """``X``, which is not in memory, with a number for missing entries, as `filled` has it."""
+    low = X.observed[0]
+    fill = (low if math.isfinite(low) else 1) if positive else 0
+    return X.gapped(fill) if is_remote(X) else Gapped(X, fill)
+
+
 def filled(X: Any, hidden: Array, positive: bool) -> Any:
     """``X`` with zeros where it is `hidden` or, where it must be `positive`, the least of its other values."""
     if issparse(X):
@@ -177,7 +199,7 @@ def filled(X: Any, hidden: Array, positive: bool) -> Any:
     return full
 
 
-def storage(X: Any, P: Array | None = None, s: Array | None = None, **known: Any) -> Dense:
+def storage(X: Any, P: Any = None, s: Array | None = None, **known: Any) -> Dense:
     """The storage for ``X`` (M x N), dense or sparse, with priors ``P`` (M x N) and point weights ``s`` (N)."""
     if isinstance(X, RemoteColumns):
         return Clustered(X, P, s, **known)

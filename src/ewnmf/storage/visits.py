@@ -21,6 +21,7 @@ from ewnmf._types import Array
 from ewnmf.models.base import Rule
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
+from ewnmf.storage.priors import prior_of
 from ewnmf.storage.sparse import Sparse
 from ewnmf.storage.threads import Workers
 
@@ -58,10 +59,16 @@ async def forget(fit: str) -> None:
 
 
 class Part(NamedTuple):
-    """A chunk: its points (b x m) and their weights."""
+    """A chunk: its points (b x m), their weights, and where entries are not missing (b x m), if some are."""
 
     X: Any
     s: Array | None = None
+    seen: Array | None = None
+
+    @property
+    def marked(self) -> Any:
+        """The points, NaN where they are missing."""
+        return self.X if self.seen is None else np.where(self.seen, self.X, self.X.dtype.type(np.nan))
 
 
 def check_chunk(chunk: Any, number: int, shape: tuple[int, int], dtype: Any) -> Part:
@@ -91,16 +98,20 @@ def check_chunk(chunk: Any, number: int, shape: tuple[int, int], dtype: Any) -> 
 
 @dataclass(frozen=True, eq=False)
 class How:
-    """What makes a storage of a chunk: weights of attributes, and what is known of all points."""
+    """What makes a storage of a chunk: weights of attributes, what is known of all points, whether there are gaps."""
 
     feature_weight: Array | None = None
     known: dict[str, Any] | None = None
     thin: tuple[Problem, Rule] | None = None
+    gaps: bool = False
 
     def storage(self, part: Part) -> Dense:
         """The points of the chunk, as columns."""
         X, f = part.X.T, self.feature_weight
         P = None if f is None else np.broadcast_to(f[:, None], X.shape)
+        if self.gaps:
+            assert part.seen is not None
+            P = prior_of(part.seen, f, X.dtype).T
         known = self.known or {}
         data = Sparse(X.tocsc(), P, part.s, **known) if issparse(X) else Dense(X, P, part.s, **known)
         return data if self.thin is None else data.thin(*self.thin)
@@ -116,7 +127,7 @@ class Recipe:
 
     def make(self, part: Part, data: Dense, workers: Workers) -> Array:
         """The codes (K x b) of a chunk."""
-        H = np.asfortranarray(self.start(part.X, slice(None)).astype(self.dtype, copy=False).T)
+        H = np.asfortranarray(self.start(part.marked, slice(None)).astype(self.dtype, copy=False).T)
         for sweep in () if self.sweep is None else (*[_opening(self.sweep)] * _OPENING, *[self.sweep] * _ROUNDS):
             H = data.hold(H, workers=workers).sweep(sweep)[0].read()[0]
         return H
