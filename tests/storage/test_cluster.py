@@ -13,7 +13,7 @@ from scipy import sparse
 import ewnmf
 from ewnmf.estimators import checkpoints
 from ewnmf.io import write_archive
-from ewnmf.storage import fleet, visits
+from ewnmf.storage import allocator, fleet, visits
 from ewnmf.storage.visits import Tree
 
 da = pytest.importorskip("dask.array")
@@ -252,3 +252,16 @@ class TestRefusals:
         monkeypatch.setattr(distributed, "get_client", none)
         with pytest.raises(RuntimeError, match=r"no client of a cluster; start one with client = dist"):
             ewnmf.NMF(3).fit(da.ones((10, 3)))
+
+
+def test_memory_is_kept_while_a_worker_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And only where Dask's nanny has told the allocator to give all of it back."""
+    calls: list[tuple[int, int]] = []
+    monkeypatch.setattr(allocator, "_mallopt", lambda: lambda *call: calls.append(call))
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    with allocator.keeping_memory():
+        assert calls == []
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    with allocator.keeping_memory():
+        assert calls == [(-1, 1 << 28), (-3, 1 << 25)]
+    assert calls[2:] == [(-3, 1 << 17), (-1, 65536)]

@@ -20,6 +20,7 @@ from ewnmf import __version__
 from ewnmf._types import Array
 from ewnmf.models.base import Rule
 from ewnmf.problem import Problem
+from ewnmf.storage.allocator import keeping_memory
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.priors import prior_of
 from ewnmf.storage.sparse import Sparse
@@ -262,7 +263,7 @@ def visit(
     """
     chunks = _FITS.setdefault(fit, {})
     tree, lost = Tree(count, add), 0
-    with Workers(_threads()) as workers:
+    with keeping_memory(), Workers(_threads()) as workers:
         for number, part in zip(numbers, parts, strict=True):
             kept = chunks.setdefault(number, {})
             for old in [old for old in kept if old not in live]:
