@@ -84,3 +84,56 @@ def test_applying_refuses_text(folder: Path, capsys: pytest.CaptureFixture[str])
     assert run(["fit", "X.zarr", "-k", "3", "-o", "out", *FIT]) == 0
     assert run(["transform", "out", "X.zarr", "-o", "codes.csv"]) == 2
     assert "not written as csv" in capsys.readouterr().err
+
+
+class TestRepair:
+    REPAIR: tuple[str, ...] = ("-k", "3", "--gamma", "4x", "--max-iter", "20", "--quiet", "--force")
+
+    @pytest.fixture
+    def damaged(self, X: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """A file in five blocks, and what the estimator makes of each of them."""
+        monkeypatch.setattr("ewnmf.storage.dense._HIGH_ENTRIES", 64 * 9)
+        D = X.copy()
+        D[40:50, 2] = 5
+        D[200, 7] = np.nan
+        np.save(folder / "D.npy", D)
+        ewnmf.open_blocks(folder / "D.npy").save(folder / "D.zarr")
+        model = ewnmf.Repairer(3, gamma="4x", max_iter=20, random_state=0).fit(ewnmf.open_blocks(folder / "D.npy"))
+        return np.concatenate([model.repair(D[at : at + 64]) for at in range(0, 300, 64)])
+
+    @pytest.mark.parametrize("suffix", ["npy", "parquet", "h5", "zarr"])
+    def test_blocks_are_written_as_they_are_mended(self, suffix: str, damaged: Any, capsys: Any) -> None:
+        given = ["repair", "D.zarr", "-o", f"clean.{suffix}", *self.REPAIR, "--suspects", "suspects.csv", "--json"]
+        assert run(given) == 0
+        summary = json.loads(capsys.readouterr().out)
+        np.testing.assert_array_equal(ewnmf.open_blocks(f"clean.{suffix}"), damaged)
+        assert (summary["input"]["missing"], summary["missing_filled"]) == (1, 1)
+        listed = Path("suspects.csv").read_text().splitlines()
+        assert len(listed) == summary["suspects"] + 1
+        assert summary["most_suspects"]["x2"] >= 10
+        assert summary["points_with_suspects"] >= 10
+        assert all(',"x2",5,' in line for line in listed[1:9])
+
+    def test_neither_file_appears_before_both_are_complete(
+        self, damaged: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    ) -> None:
+        def full(*args: Any) -> None:
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr("ewnmf.cli.repair.write_result", full)
+        assert run(["repair", "D.zarr", "-o", "clean.npy", *self.REPAIR, "--suspects", "suspects.csv"]) != 0
+        assert "No space left on device" in capsys.readouterr().err
+        assert not {"clean.npy", "suspects.csv"} & {file.name for file in folder.iterdir()}
+        assert not [file for file in folder.iterdir() if file.name.startswith((".clean", ".suspects"))]
+
+    def test_the_worst_are_listed(self, damaged: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+        monkeypatch.setattr("ewnmf.cli.repair_blocks.LISTED", 4)
+        assert run(["repair", "D.zarr", "-o", "clean.npy", *self.REPAIR, "--suspects", "few.csv", "--json"]) == 0
+        assert len(Path("few.csv").read_text().splitlines()) == 5
+        assert json.loads(capsys.readouterr().out)["suspects"] > 4
+
+    def test_what_cannot_be_written(self, damaged: Any, capsys: Any) -> None:
+        assert run(["repair", "D.zarr", "-o", "clean.csv", *self.REPAIR]) != 0
+        assert "read by blocks is not written to clean.csv; use one of .npy" in capsys.readouterr().err
+        assert run(["repair", "D.npy", "-o", "clean.zarr", *self.REPAIR]) != 0
+        assert not Path("clean.zarr").exists()

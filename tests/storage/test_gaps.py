@@ -200,3 +200,38 @@ class TestRefusals:
         for data in (ewnmf.open_blocks(tmp_path / "X.npy"), da.full((20, 3), np.nan, chunks=(10, 3))):
             with pytest.raises(ValueError, match="X has no observed entry of positive weight"):
                 ewnmf.NMF(2).fit(data)
+
+
+@pytest.mark.filterwarnings("ignore:.*without an observed entry", "ignore:1 point has no entry that is both observed")
+class TestRepairer:
+    def test_files_and_dask_arrays(self, X: Any, client: Any, tmp_path: Path) -> None:
+        """Ranges, model and calibration are those of memory; what is judged are blocks."""
+        Y = 50 * np.delete(X, 4, axis=1) - 20
+        Y[5] = 7
+        np.save(tmp_path / "Y.npy", Y)
+        how: dict[str, Any] = {"gamma": "4x", "max_iter": 5, "random_state": 0}
+        memory = ewnmf.Repairer(2, **how).fit(Y)
+        blocks, D = ewnmf.open_blocks(tmp_path / "Y.npy"), da.from_array(Y, chunks=(64, 8))
+        for data in (blocks, D):
+            model = ewnmf.Repairer(2, **how).fit(data)
+            np.testing.assert_array_equal(model.low_, memory.low_)
+            np.testing.assert_allclose(model.model_.components_, memory.model_.components_, rtol=1e-7, atol=1e-9)
+            assert model.n_features_in_ == 8
+            for name, expected in (
+                ("transform", memory.transform(Y[:64])),
+                ("repair", memory.repair(Y[:64])),
+                ("trust", memory.trust(Y[:64])),
+            ):
+                found = getattr(model, name)(data)
+                assert type(found) is (type(blocks) if data is blocks else type(D))
+                np.testing.assert_allclose(np.asarray(found[:64]), expected, rtol=1e-6, atol=1e-8, err_msg=name)
+        with pytest.raises(ValueError, match=r"X contains infinity \(inf\) \(the first in block 0, row 5, column 0"):
+            ewnmf.Repairer(2).fit(da.where(D == 7, np.inf, D))
+        with pytest.raises(ValueError, match="X has 4 features, but Repairer is expecting 8"):
+            memory.transform(D[:, :4])
+
+    def test_columns_by_a_sample(self, X: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("ewnmf.estimators.repairer._SAMPLED", 60 * 9)
+        np.save(tmp_path / "X.npy", X)
+        model = ewnmf.Repairer(2, gamma="4x", max_iter=5, random_state=0).fit(ewnmf.open_blocks(tmp_path / "X.npy"))
+        assert np.isfinite(np.asarray(model.transform(ewnmf.open_blocks(tmp_path / "X.npy")))).all()

@@ -15,8 +15,10 @@ from scipy.sparse import issparse
 from ewnmf._types import Array
 from ewnmf.cli.estimator_options import NumberOr, components_option
 from ewnmf.cli.file_options import EXIT_CODES, layout_options, output_options, to_layout
+from ewnmf.cli.large import is_large, read_any
 from ewnmf.cli.outcome import Report, described, plain
 from ewnmf.cli.patches import Patches
+from ewnmf.cli.repair_blocks import Tally, check_suffix, write_mended
 from ewnmf.damage.calibration import FEWEST
 from ewnmf.damage.repair import repaired
 from ewnmf.estimators.repairer import Repairer
@@ -28,13 +30,13 @@ from ewnmf.io import (
     atomic_file,
     atomic_folder,
     check_free,
-    read_table,
     result_kind,
     write_result,
 )
 from ewnmf.io.atomic import SUMMARY
 from ewnmf.io.images import SUFFIXES, read_image
 from ewnmf.io.rewriting import Depth, table_kind, write_images, write_pixels, write_table
+from ewnmf.io.rows import SUFFIXES as SUFFIXES_OF_BLOCKS
 from ewnmf.io.source import check_memory
 from ewnmf.losses.registry import LOSSES
 from ewnmf.weightings.registry import WEIGHTINGS
@@ -54,13 +56,26 @@ class _Request:
 
 
 class _Mended(NamedTuple):
-    """The table without damage (n x m), and of every suspect entry its place, value, expected value and trust."""
+    """The table without damage (n x m), and of every suspect entry its place, value, expected value and trust.
 
-    values: Array
+    Of a table that was read by blocks, and is written, there are the worst of them, with a tally of all.
+    """
+
+    values: Array | None
     rows: Array
     columns: Array
     numbers: Array
     lost: int
+    tally: Tally | None = None
+
+    def counts(self, m: int) -> Array:
+        """How many there are of every attribute (m)."""
+        return np.bincount(self.columns, minlength=m) if self.tally is None else self.tally.counts
+
+    @property
+    def n_points(self) -> int:
+        """In how many points."""
+        return int(np.unique(self.rows).size) if self.tally is None else self.tally.n_points
 
     def where(self, kept: Array) -> _Mended:
         """The same with some of the suspects alone."""
@@ -119,16 +134,24 @@ def repair(file: str, quiet: bool, as_json: bool, **options: Any) -> None:
         table, patches = _read(file, layout)
         if patches is not None:
             _check_depth(file, request, Depth.of(table))
+        if is_large(table):
+            check_suffix(request.output)
+        elif patches is None and table.kind != "images":
+            table_kind(request.output)
     model = Repairer(**options)
     n, m = table.values.shape
     with report.step("repair", f"{n} points x {m} attributes, {options['n_components']} components"):
         model.set_params(verbose=int(report.watched)).fit(table.values)
-        mended = _mend(model, table.values)
+        if not is_large(table):
+            mended = _mend(model, table.values)
         if patches is not None:
             mended = mended.where(patches.holds(mended.rows, mended.columns))
     with report.step("write", f"writing {request.output}"):
+        if is_large(table):
+            mended = _write_large(model, table, request)
         summary = plain(_summary(model, table, request, mended, report))
-        _write(table, patches, mended, request, layout, summary)
+        if not is_large(table):
+            _write(table, patches, mended, request, layout, summary)
     report.close(summary, _lines(summary, request))
 
 
@@ -138,11 +161,12 @@ def _is_image(path: str) -> bool:
 
 def _check_places(file: str, request: _Request) -> None:
     """Refuse, before anything is read, what could not be written."""
-    folder = Path(file).is_dir()
-    check_free(request.output, request.force, folder=folder)
+    blocks = Path(request.output.rstrip("/")).suffix.lower() in SUFFIXES_OF_BLOCKS
+    folder = Path(file).is_dir() and not blocks
+    check_free(request.output, request.force, folder=folder or request.output.rstrip("/").endswith(".zarr"))
     if _is_image(file) and not folder:
         _check_depth(file, request, Depth.BYTE)
-    elif not folder:
+    elif not (folder or blocks):
         table_kind(request.output)
     if request.suspects is not None:
         result_kind(request.suspects)
@@ -175,7 +199,9 @@ def _read(file: str, layout: Layout) -> tuple[Table, Patches | None]:
                 "needed to learn from; give a larger image, or a folder of images."
             )
         return replace(image, values=points), patches
-    table = read_table(file, layout)
+    table = read_any(file, layout)
+    if is_large(table):
+        return table, None
     n, m = table.values.shape
     check_memory(f"Repairing {table.source}", _COPIES * 8.0 * n * m, "take a part of its rows")
     return replace(table, values=table.values.toarray()) if issparse(table.values) else table, None
@@ -219,13 +245,12 @@ def _write(
     table: Table, patches: Patches | None, mended: _Mended, request: _Request, layout: Layout, summary: dict[str, Any]
 ) -> None:
     """Both results; neither appears before both are complete."""
+    assert mended.values is not None
     clean = replace(table, values=mended.values)
     beside = nullcontext() if request.suspects is None else atomic_file(request.suspects)
     with beside as stream:
         if stream is not None:
-            names = _names(table, patches, mended)
-            kind, zipped = result_kind(request.suspects or "")
-            write_result(stream, Result(mended.numbers, ("value", "expected", "trust"), names), kind, zipped)
+            _write_suspects(stream, table, patches, mended, request)
         if patches is not None:
             with atomic_file(request.output) as target:
                 write_pixels(target, patches.join(mended.values), Path(request.output).suffix, Depth.of(table))
@@ -240,9 +265,31 @@ def _write(
                 write_table(target, clean, kind, zipped, layout)
 
 
+def _write_large(model: Repairer, table: Table, request: _Request) -> _Mended:
+    """The same of a table that is read by blocks, each of which is written when it is mended."""
+    found: list[_Mended] = []
+    beside = nullcontext() if request.suspects is None else atomic_file(request.suspects)
+    with beside as stream:
+
+        def finish(tally: Tally) -> None:
+            rows, columns, numbers, _ = tally.listed
+            found.append(_Mended(None, rows, columns, numbers, tally.lost, tally))
+            if stream is not None:
+                _write_suspects(stream, table, None, found[0], request)
+
+        write_mended(model, table.values, request.output, request.force, finish)
+    return found[0]
+
+
+def _write_suspects(stream: Any, table: Table, patches: Patches | None, mended: _Mended, request: _Request) -> None:
+    names = _names(table, patches, mended)
+    kind, zipped = result_kind(request.suspects or "")
+    write_result(stream, Result(mended.numbers, ("value", "expected", "trust"), names), kind, zipped)
+
+
 def _summary(model: Repairer, table: Table, request: _Request, mended: _Mended, report: Report) -> dict[str, Any]:
     names = table.features or tuple(f"x{j}" for j in range(table.values.shape[1]))
-    counts = np.bincount(mended.columns, minlength=len(names))
+    counts = mended.counts(len(names))
     worst = [j for j in np.argsort(-counts, kind="stable")[:5] if counts[j]]
     return {
         "command": "repair",
@@ -250,8 +297,8 @@ def _summary(model: Repairer, table: Table, request: _Request, mended: _Mended, 
         "parameters": model.get_params(),
         "n_components": model.model_.n_components_,
         "gamma": model.model_.gamma_,
-        "suspects": int(mended.rows.size),
-        "points_with_suspects": int(np.unique(mended.rows).size),
+        "suspects": int(counts.sum()),
+        "points_with_suspects": mended.n_points,
         "attributes_with_suspects": int((counts > 0).sum()),
         "most_suspects": {names[j]: int(counts[j]) for j in worst},
         "points_from_the_mean": mended.lost,

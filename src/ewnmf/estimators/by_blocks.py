@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ewnmf._types import Array
 from ewnmf.storage.blocks import blocks_of
 from ewnmf.storage.chunks import is_dask, masked_array
 from ewnmf.storage.gaps import masked_blocks
 from ewnmf.storage.matrix import is_remote
 from ewnmf.storage.remote import distribute
 
-__all__ = ["blocks_in", "computed", "lazy", "lazy_matrix"]
+__all__ = ["blocks_in", "computed", "each_row", "lazy", "lazy_matrix"]
 
 
 def lazy(X: Any, mask: Any = None, **beside: Any) -> Any:
@@ -63,7 +65,7 @@ def blocks_in(estimator: Any, X: Any, mask: Any = None, **beside: Any) -> Any:
     blocks = masked_array(X, mask) if is_dask(X) else lazy(X, mask, **beside)
     if blocks is None:
         return None
-    check_is_fitted(estimator, "components_")
+    check_is_fitted(estimator, ["components_", "model_"], all_or_any=any)
     m = estimator.n_features_in_
     if blocks.shape[1] != m:
         raise ValueError(
@@ -79,12 +81,27 @@ def computed(
     fitted = copy(estimator)
     for name in ("feature_names_in_", "_sklearn_output_config"):
         fitted.__dict__.pop(name, None)
-    work = partial(_ask, fitted, method, options)
+    work, dtype = partial(_ask, fitted, method, options), _float(dtype)
     if is_dask(blocks):
         chunks = (blocks.chunks[0], (n_columns,))
         return blocks.map_blocks(work, dtype=dtype, chunks=chunks, meta=np.empty((0, 0), dtype))
     names = blocks.features if features is None else features
     return blocks.map(work, n_columns, dtype, f"{method} of {blocks.name}", names)
+
+
+def _float(dtype: Any) -> np.dtype[Any]:
+    return np.dtype(dtype if np.dtype(dtype).kind == "f" else np.float64)
+
+
+def each_row(X: Any, function: Callable[[Array], Array]) -> Any:
+    """What a function makes of rows, as many columns: now of an array, else when they are asked for."""
+    if is_dask(X):
+        array = masked_array(X)
+        return array.map_blocks(function, dtype=_float(array.dtype), meta=np.empty((0, 0), _float(array.dtype)))
+    blocks = blocks_of(X)
+    if blocks is None:
+        return function(X)
+    return blocks.map(function, blocks.shape[1], blocks.dtype, blocks.name, blocks.features)
 
 
 def _ask(estimator: Any, method: str, options: dict[str, Any], rows: Any) -> Any:

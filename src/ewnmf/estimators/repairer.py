@@ -18,6 +18,7 @@ from ewnmf.damage.columns import Columns
 from ewnmf.damage.learning import learn
 from ewnmf.damage.repair import AUTO, check_replaced
 from ewnmf.damage.verdict import Verdict
+from ewnmf.estimators.by_blocks import blocks_in, computed, each_row, lazy
 from ewnmf.estimators.containers import Form
 from ewnmf.estimators.judging import Judging
 from ewnmf.estimators.nmf import EWNMF
@@ -27,11 +28,14 @@ from ewnmf.fitting.checks import FLOATS
 from ewnmf.fitting.frames import numeric_table
 from ewnmf.fitting.points import Sample
 from ewnmf.losses.base import Loss
+from ewnmf.storage.matrix import in_memory, is_lazy, observed_rows
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["Repairer"]
 
 _USUAL_COMPONENTS = 8
+_SAMPLED = 1 << 23
+"""Entries of points that are not in memory by which the ranges of columns are learned."""
 
 
 class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -143,8 +147,9 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows are points; NaN is a missing value.
+        X : array-like, data frame, Blocks or Dask array of shape (n_samples, n_features)
+            Rows are points; NaN is a missing value. Of `Blocks` and Dask arrays with more than 2^23 entries, the ranges
+            of the columns are learned from a sample of the points.
         y : ignored
             For scikit-learn's conventions.
 
@@ -154,10 +159,16 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
             The fitted transformer.
         """
         check_replaced(self.false_alarms)
-        X = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan")
-        columns = Columns.of(X)
+        given = None if type(X) is np.ndarray else lazy(X)
+        if given is None:
+            X = given = validate_data(self, numeric_table(X), dtype=FLOATS, ensure_all_finite="allow-nan")
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = given.shape[1]
+            checks.check_finite(given, given.observed)
+        columns = Columns.of(_sampled(given))
         model = EWNMF(
-            self._n_components(X.shape),
+            self._n_components(given.shape),
             loss=self.loss,
             weighting=self.weighting,
             gamma=self.gamma,
@@ -170,16 +181,16 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         )
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            self.model_ = model.fit(columns.bounded(columns.scaled(X)).astype(X.dtype))
+            self.model_ = model.fit(each_row(X, _Shown(columns, given.dtype)))
         self.low_, self.span_ = columns
-        self.calibration_ = learn(self._seen_by(self.model_, X))
+        self.calibration_ = learn(self._seen_by(self.model_, given))
         self.n_iter_ = self.model_.n_iter_
         return self
 
-    def _seen_by(self, model: EWNMF, X: Array) -> Sample:
+    def _seen_by(self, model: EWNMF, X: Any) -> Sample:
         """What the model keeps of its points, as it is in ``X``."""
         sample: Sample = model.__dict__["_sample"]
-        some = X[~np.isnan(X).all(axis=1)][sample.rows].astype(np.float64)
+        some = X[np.flatnonzero(observed_rows(X))[sample.rows]].astype(np.float64)
         return sample._replace(X=some, components=sample.components * self.span_, offset=self.low_)
 
     def _n_components(self, shape: tuple[int, int]) -> int | str:
@@ -195,14 +206,19 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_samples, n_features)
+        X : array-like, data frame, Blocks or Dask array of shape (n_samples, n_features)
             Rows are points, every one on its own; NaN is a missing value.
 
         Returns
         -------
-        ndarray or data frame of shape (n_samples, n_features)
-            The repaired points; a data frame where `X` is one with the names of `fit`, or where `set_output` asks.
+        ndarray, data frame, Blocks or Dask array of shape (n_samples, n_features)
+            The repaired points; a data frame where `X` is one with the names of `fit`, or where `set_output` asks. Of
+            `Blocks` and Dask arrays they are computed when they are asked for.
         """
+        blocks = blocks_in(self, X)
+        if blocks is not None:
+            self._calibrated()
+            return computed(self, "transform", blocks, blocks.shape[1], blocks.dtype)
         clean = self._repaired(X, check_replaced(self.false_alarms), self.soft, None, series=False)
         return Form(self, X).table(clean) if hasattr(self, "feature_names_in_") else clean
 
@@ -249,3 +265,21 @@ class Repairer(Judging, OneToOneFeatureMixin, TransformerMixin, BaseEstimator): 
         tags.input_tags.allow_nan = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class _Shown:
+    """What the model is shown of some rows; a function that other processes can be sent."""
+
+    def __init__(self, columns: Columns, dtype: Any) -> None:
+        self.columns, self.dtype = columns, dtype
+
+    def __call__(self, rows: Array) -> Array:
+        return self.columns.bounded(self.columns.scaled(rows)).astype(self.dtype)
+
+
+def _sampled(X: Any) -> Array:
+    """The points, or of many that are not in memory some from everywhere."""
+    n, m = X.shape
+    if not is_lazy(X) or n * m <= _SAMPLED:
+        return np.asarray(in_memory(X))
+    return np.asarray(X[np.unique(np.random.default_rng(0).integers(0, n, max(1, _SAMPLED // m)))])

@@ -26,6 +26,7 @@ __all__ = [
     "RELATIVE",
     "GammaRequest",
     "check_count",
+    "check_finite",
     "check_fixed",
     "check_gamma",
     "check_grid",
@@ -149,6 +150,16 @@ def check_heaviest(most: float, scale: float, dtype: Any) -> None:
         )
 
 
+def check_finite(X: Any, extremes: tuple[float, float]) -> None:
+    """Data without infinite values."""
+    if any(map(math.isinf, extremes)):
+        count = "" if is_lazy(X) else f" in {int(np.isinf(X.data if issparse(X) else X).sum())} entries"
+        raise ValueError(
+            f"X contains infinity (inf){count}{place_of(X, np.isinf)}; replace them by finite values, or by NaN where "
+            "they are missing."
+        )
+
+
 def check_values(
     X: Array, extremes: tuple[float, float], problem: Problem, whom: str, unit: float | None = None
 ) -> None:
@@ -156,13 +167,8 @@ def check_values(
 
     `extremes` are the least and the largest value.
     """
+    check_finite(X, extremes)
     lowest, highest = extremes
-    if not math.isfinite(lowest) or not math.isfinite(highest):
-        count = "" if is_lazy(X) else f" in {int(np.isinf(X.data if issparse(X) else X).sum())} entries"
-        raise ValueError(
-            f"X contains infinity (inf){count}{place_of(X, np.isinf)}; replace them by finite values, or by NaN where "
-            "they are missing."
-        )
     largest, limit = max(-lowest, highest), _limit(X, problem, unit)
     if largest > limit:
         raise ValueError(

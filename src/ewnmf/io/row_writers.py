@@ -24,8 +24,12 @@ def write_rows(
     parts: Iterable[Array],
     names: Sequence[str],
     height: int,
+    force: bool = False,
 ) -> None:
-    """Write consecutive rows, in `parts` of at most `height`, to a file of the kind that its suffix says."""
+    """Write consecutive rows, in `parts` of at most `height`, to a file of the kind that its suffix says.
+
+    It appears when it is complete; a folder of that name is replaced only with `force`.
+    """
     kind = SUFFIXES.get(Path(path).suffix.lower())
     if kind is None:
         raise ValueError(f"{path} has a suffix that is not written by blocks; use one of {', '.join(SUFFIXES)}.")
@@ -33,7 +37,7 @@ def write_rows(
         import_extra("zarr", "zarr", f"writing {path}", extra="scale")
         import zarr
 
-        with atomic_folder(path) as folder:
+        with atomic_folder(path, force) as folder:
             chunks = (min(height, shape[0]), shape[1])
             how: dict[str, Any] = {"overwrite": True, "config": {"write_empty_chunks": True}}
             _fill(zarr.create_array(str(folder), shape=shape, dtype=dtype, chunks=chunks, **how), parts)

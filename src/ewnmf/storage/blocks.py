@@ -191,7 +191,7 @@ class Blocks(Lazy):
     @cached_property
     def _extremes(self) -> tuple[float, float, bool]:
         """The least and the largest number, and whether an entry is none. Every row is read, once."""
-        low, high, gaps = np.inf, -np.inf, False
+        low, high, gaps = np.nan, np.nan, False
         for part in self:
             least, most = part.min(), part.max()
             if np.isnan(least):

@@ -42,7 +42,7 @@ class Gapped(Blocks):
         filled = marked.map(self.filling, marked.shape[1], marked.dtype, marked.name, marked.features)
         super().__init__(filled._rows, marked.height)
         low, high = marked.observed
-        self.__dict__["_extremes"] = float(min(low, fill)), float(max(high, fill)), False
+        self.__dict__["_extremes"] = float(np.fmin(low, fill)), float(np.fmax(high, fill)), False
 
     def __getitem__(self, rows: Any) -> Any:
         part = self.marked[rows]

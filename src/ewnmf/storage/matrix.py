@@ -34,6 +34,7 @@ __all__ = [
     "largest_seen",
     "least_of_rows",
     "nonzero_counts",
+    "observed_rows",
     "place_of",
     "row_blocks",
     "scaled",
@@ -113,6 +114,20 @@ def tabulated(
             table[cut] = pieces(part, cut)
         return table
     return pieces(X, slice(0, X.shape[0]))
+
+
+def _observed(X: Any, rows: slice) -> Array:
+    return np.asarray(~np.isnan(X).all(axis=1)).reshape(-1, 1)
+
+
+def observed_rows(X: Any) -> Array:
+    """Which points (n) have an entry that is not NaN."""
+    if not is_lazy(X):
+        return _observed(X, slice(None))[:, 0]
+    if not math.isnan(X.min()):
+        return np.ones(X.shape[0], dtype=bool)
+    seen: Array = tabulated(X, _observed, 1, bool, n_entries=1 << 21, beside=1)[:, 0]
+    return seen
 
 
 def least_of_rows(X: Any) -> Array:
