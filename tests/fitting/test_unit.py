@@ -447,3 +447,15 @@ def test_codes_of_a_point_seen_where_components_are_zero_have_no_unit() -> None:
     model = ewnmf.NMF(2, loss="alpha", alpha=3.0, tol=0, random_state=0, max_iter=20)
     one, other = (clone(model).fit(c * X).transform(c * new) for c in (1.0, 1024.0))
     np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("power", [-12, 15])
+def test_points_that_show_only_zero_attributes_have_no_say_in_extrapolated_steps(power: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.random((12, 5))
+    X[:, 3:] = 0
+    X[:4, :3] = np.nan
+    model = ewnmf.NMF(3, solver="accelerated", random_state=0, max_iter=12, tol=0)
+    fits = {c: clone(model).fit(c * X) for c in (1.0, 2.0**power)}
+    expected, found = (fit.inverse_transform(fit.transform(c * X)) / c for c, fit in fits.items())
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

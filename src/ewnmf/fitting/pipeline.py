@@ -228,7 +228,7 @@ def run(
     tuner = _tuner(problem, data, start, settings) if tune else None
     needed = np.asarray(fixed.any(axis=0))
     zero = _zero_attributes(problem, data, needed)
-    start = _without(start, zero)
+    start = _without(start, zero, data.P)
     present, rows = data.without_zeros(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
@@ -332,13 +332,16 @@ def _zero_attributes(problem: Problem, data: Dense, needed: Array) -> Array | No
     return None if zero.size in (0, data.X.shape[0]) else zero
 
 
-def _without(start: Factors, zero: Array | None) -> Factors:
-    """The start with components of 0 for the attributes `zero`."""
+def _without(start: Factors, zero: Array | None, P: Array | None) -> Factors:
+    """The start with components of 0 for the attributes `zero`, and codes of 0 for points that show nothing else."""
     if zero is None:
         return start
-    W = start.W.copy(order="F")
+    W, H = start.W.copy(order="F"), start.H
     W[zero] = 0
-    return start._replace(basis=(W, *start.basis[1:]))
+    if P is not None:
+        H = H.copy(order="F")
+        H[:, np.count_nonzero(P, axis=0) == np.count_nonzero(P[zero], axis=0)] = 0
+    return start._replace(basis=(W, *start.basis[1:]), H=H)
 
 
 def _restricted(start: Factors, rows: Array | None) -> Factors:
