@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ewnmf
+from ewnmf.fitting.pipeline import Job
 from ewnmf.kernels.least_squares import nonnegative
+from ewnmf.solvers.loop import Solution
 from tests.torture import tolerances
 from tests.torture.judging import Refused, Undecided, Violation, attempt
 from tests.torture.problems import GAMMAS, Problem
@@ -213,19 +215,26 @@ class Trial:
         enough: Array = np.minimum(sums, T.T @ codes).max(axis=1) > float(limits.tiny) / float(limits.eps)
         return enough
 
-    def _where_held(self, other: Answer) -> Answer:
-        """What `other` says of attributes, and this answer where no sum that components are divided by has any digits.
+    @cached_property
+    def held(self) -> Array:
+        """Of which attributes the sums that components are divided by have digits after each of the iterations.
 
-        Such sums, of weights times codes and what the loss adds to them, are no normal numbers there after one of the
-        iterations, or 0 in one way of computing and not in another. Codes are then in the unit of this answer's
-        components, and sums over all attributes say nothing. Nothing is said either of weights that tell floors from
-        nothing.
+        Such sums, of weights times codes and what the loss adds to them, are no normal numbers elsewhere, or 0 in one
+        way of computing and not in another.
         """
-        problem = self.problem
-        earlier = [ask(replace(problem, max_iter=count), self.way) for count in range(1, problem.max_iter)]
-        states = [*earlier, self.raw]
+        counts = range(1, self.problem.max_iter + 1)
+        states = [_while_fitted(replace(self.problem, max_iter=count), self.way) for count in counts]
         steps = [*zip(states, states, strict=True), *pairwise(states)]
-        held = np.all([self._have_digits(*step) for step in steps], axis=0)
+        held: Array = np.all([self._have_digits(*step) for step in steps], axis=0)
+        return held
+
+    def _where_held(self, other: Answer) -> Answer:
+        """What `other` says of attributes that are `held`, and this answer of the others.
+
+        Codes are then in the unit of this answer's components, and sums over all attributes say nothing. Nothing is
+        said either of weights that tell floors from nothing.
+        """
+        problem, held = self.problem, self.held
         if not held.any():
             raise Undecided
         parts = ("components", "reconstruction", "terms")
@@ -266,6 +275,20 @@ class Trial:
             return comparable(ask(replace(self.problem, **changes), self.way))
         except Refused as refusal:
             raise Violation(f"refused with {changes}: {refusal}") from refusal
+
+
+def _while_fitted(problem: Problem, way: str) -> Answer:
+    """The answer with the codes of the fit, which are not those of `transform`."""
+    back, fitted = Job.back, []
+
+    def seen(self: Job, solution: Solution) -> Solution:
+        solution = back(self, solution)
+        fitted.append(np.asarray(solution.factors.H).T)
+        return solution
+
+    with patch.object(Job, "back", seen):
+        answer = ask(problem, way)
+    return {**answer, "codes": fitted[-1]} if fitted else answer
 
 
 @contextmanager

@@ -61,9 +61,10 @@ is below ``f^degree / u``, ``f`` being ``K`` times `floor` of the data's scale, 
 Units: floors of codes have none, nor have any in single precision. Where there is a difference, and the fit is made in
 the unit of the data (2^-20 to 2^20; beyond, it is brought to one, floors and all), floors are moved by up to that unit:
 nothing is said of entries and sums that show it. Nor, where there is one, of components that have grown to where
-Semi-NMF ends them (`models.semi.within_reach`), which has no unit either. Where the fit is brought to one, components
-that are no normal numbers in the other unit are given as few digits in this one. Lagrange's
-and Stiefel's components are of norm one, and their start does not follow the data.
+Semi-NMF ends them (`models.semi.within_reach`), which has no unit either, nor of anything where an attribute has weight
+(as above) in one of the units alone. Where the fit is brought to one, components that are no normal numbers in the
+other unit are given as few digits in this one. Lagrange's and Stiefel's components are of norm one, and their start
+does not follow the data.
 """
 
 from __future__ import annotations
