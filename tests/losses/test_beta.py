@@ -16,6 +16,7 @@ from sklearn.decomposition import NMF as Theirs
 
 import ewnmf
 from ewnmf.losses import Beta, Euclidean, KullbackLeibler
+from ewnmf.losses.elementary import numbers
 from ewnmf.models import NMF
 from tests.problems import BETAS
 
@@ -107,6 +108,14 @@ def test_attributes_of_many_decades_descend_in_single_precision(beta: float, com
         run = ewnmf.factorize(X, 3, loss=Beta(beta), weighting="none", codes=codes, components=components, **watch)
     assert np.all(np.diff(seen) <= 1e-4 * np.array(seen[:-1]))
     assert run.excess < 0.1 * seen[0]
+
+
+@pytest.mark.parametrize("beta", [1.0, 1.5])
+def test_slopes_of_next_to_nothing_are_not_held_back(beta: float) -> None:
+    x, y = np.array([1.0], np.float32), np.array([1e-22], np.float32)
+    assert Beta(beta).neg(x, y)[0] == pytest.approx(1e-22 ** (beta - 2), rel=1e-5)
+    scalar = Beta(beta).scalar(numbers(np.float32, 1e-37))
+    assert scalar.neg(scalar, x[0], y[0]) == pytest.approx(1e-22 ** (beta - 2), rel=1e-5)
 
 
 def test_what_is_refused() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.losses.base import Loss
-from ewnmf.losses.elementary import capped_power, grown, largest_power, log_ratio, quotient
+from ewnmf.losses.elementary import capped_power, grown, largest_exponent, log_ratio, quotient
 from ewnmf.scalar import Numbers, exp, expm1, log_of_ratio
 
 __all__ = ["Beta"]
@@ -133,8 +133,12 @@ class Beta(Loss):
     def scalar(self, numbers: Numbers) -> Any:
         """`BetaPower`."""
         b, real = float(self.beta), type(numbers.one)
-        most = exp(numbers.limit)
+        most = self._steepest(float(numbers.limit))
         return BetaPower(numbers, real(b), real(b - 1), real(b - 2), real(most), self.exponent, self._ridged)
+
+    def _steepest(self, limit: float) -> float:
+        """Where ``x y^(b-2)`` ends: from 1 on it stays in range, and held back it would ask for steps that raise E."""
+        return math.exp(limit if self.beta < 1 else 2 * limit)
 
     def divergence(self, x: Array, y: Array) -> Array:
         """With ``g_e(z) = (z^e - 1) / e``: ``x^b [g_b(r) - g_(b-1)(r)]`` for ``r = y / x < 1``.
@@ -156,7 +160,7 @@ class Beta(Loss):
             return power
         with np.errstate(over="ignore"):
             slope: Array = quotient(x, y, 0) * capped_power(y, float(self.beta) - 1)
-        np.minimum(slope, largest_power(slope.dtype), out=slope)
+        np.minimum(slope, self._steepest(largest_exponent(slope.dtype)), out=slope)
         return slope
 
     def pos(self, x: Array, y: Array) -> Array:
