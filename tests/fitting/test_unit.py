@@ -459,3 +459,11 @@ def test_points_that_show_only_zero_attributes_have_no_say_in_extrapolated_steps
     fits = {c: clone(model).fit(c * X) for c in (1.0, 2.0**power)}
     expected, found = (fit.inverse_transform(fit.transform(c * X)) / c for c, fit in fits.items())
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("init", ["random", "nndsvd", "nndsvda"])
+def test_combinations_start_alike_in_every_unit(init: str) -> None:
+    X = np.random.default_rng(0).random((8, 5)) + 0.1
+    model = ewnmf.ConvexNMF(2, loss=losses.Beta(0.0), init=init, max_iter=2, tol=0, random_state=0)
+    one, other = (clone(model).fit(c * X).components_ / c for c in (1.0, 0.125))
+    np.testing.assert_allclose(other, one, rtol=1e-10)

@@ -171,12 +171,20 @@ def start_by_point(
     else:
         codes, components = nndsvd(points, K, init, rng, point_numbers(X, points.P, K, key))
         combinations = codes / codes.sum(axis=0) if points.s is None else codes / (points.s @ codes)
-        codes = codes.astype(X.dtype, copy=False)
     if not has_combinations:
         return Factors((np.ascontiguousarray(components).T,), codes.T)
     if points.s is not None:
         combinations = combinations * points.s[:, None]
+    if init != "random":
+        codes = _beside(codes, components, combinations.T @ X)
     return Factors((), codes.T, np.ascontiguousarray(combinations, dtype=X.dtype))
+
+
+def _beside(codes: Array, components: Array, combined: Array) -> Array:
+    """The codes of components for those that are `combined` from the data in their place: products are as large."""
+    sums, theirs = components.sum(axis=1), combined.sum(axis=1)
+    sizes = np.divide(sums, theirs, out=np.ones_like(sums), where=theirs > 0)
+    return np.asarray(codes * sizes, dtype=codes.dtype)
 
 
 def _of_few(combinations: Array, count: float) -> Array:
