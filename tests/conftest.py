@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.problems import Case, kernels
+
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 
 settings.register_profile(
@@ -21,6 +23,17 @@ settings.register_profile(
 )
 settings.register_profile("thorough", max_examples=300, deadline=None, print_blob=True, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Any:
+    """Cases run on machine code where many tests need it anyway, and on the reference elsewhere.
+
+    Tests of the kernels tell that the two are one, for every loss and weighting.
+    """
+    case = item.callspec.params.get("case") if isinstance(item, pytest.Function) and hasattr(item, "callspec") else None
+    with kernels(not isinstance(case, Case) or case.common):
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

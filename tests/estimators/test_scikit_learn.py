@@ -25,7 +25,7 @@ SELDOM = [
     for cls, weighting in WEIGHTED
     if weighting in ("welsch", "cauchy", "huber", "l1")
     and (cls.__name__, weighting)
-    not in {("EWNMF", "welsch"), ("NMF", "l1"), ("ONMF", "cauchy"), ("SemiNMF", "huber"), ("ConvexNMF", "welsch")}
+    not in {("EWNMF", "welsch"), ("NMF", "welsch"), ("ONMF", "cauchy"), ("SemiNMF", "huber"), ("ConvexNMF", "l1")}
 ]
 """Checked where ``EWNMF_EVERY_CHECK`` is set: they differ from the others in one formula."""
 EVERY = "EWNMF_EVERY_CHECK" in os.environ

@@ -14,7 +14,7 @@ from scipy import sparse
 import ewnmf
 from ewnmf import losses, models
 from ewnmf.solvers.loop import solve
-from tests.problems import ORDERS, Case, Instance, cases, close, excesses, kernels, recipes, run, same
+from tests.problems import ORDERS, Case, Instance, cases, close, excesses, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
 CASES = [case for case in cases(convex=False, rare=False) if not case.steep]
@@ -64,15 +64,14 @@ def test_nan_is_weight_zero_and_a_mask_is_nan(case: Case, data: Any, seed: int) 
     weights = np.where(hidden, 0, np.maximum(instance.weights, 0.1)) if case.weighting == "fixed" else 1.0 * ~hidden
     given_weights = {"weights": np.maximum(instance.weights, 0.1)} if case.weighting == "fixed" else {}
     options: dict[str, Any] = {"order": order, "max_iter": 8, **given_weights}
-    with kernels(case.common):
-        nan = run(case, replace(instance, X=np.where(hidden, np.nan, instance.X)), **options)
-        masked = run(case, instance, mask=~hidden, **options)
-        zero = (np.where(hidden, 0, instance.X) == 0).all(axis=0)
-        if order == "codes-first" and case.loss.silent_zeros and not zero.all():
-            instance = replace(instance, components=np.where(zero, 0, instance.components))
-        start, P = instance.start(case), weights.T
-        core = solve(nan.problem, instance.data(case, P=P), start, order=order, max_iter=8, n_jobs=1)
-        learned = nan.weights()
+    nan = run(case, replace(instance, X=np.where(hidden, np.nan, instance.X)), **options)
+    masked = run(case, instance, mask=~hidden, **options)
+    zero = (np.where(hidden, 0, instance.X) == 0).all(axis=0)
+    if order == "codes-first" and case.loss.silent_zeros and not zero.all():
+        instance = replace(instance, components=np.where(zero, 0, instance.components))
+    start, P = instance.start(case), weights.T
+    core = solve(nan.problem, instance.data(case, P=P), start, order=order, max_iter=8, n_jobs=1)
+    learned = nan.weights()
     np.testing.assert_array_equal(nan.codes, masked.codes)
     np.testing.assert_array_equal(nan.components, masked.components)
     tolerance = close(case)
@@ -89,8 +88,7 @@ def test_excess_never_rises_with_gaps(case: Case, data: Any, seed: int) -> None:
     instance = Instance.of(case, data.draw(recipes()))
     X = np.where(hidden_in(instance, seed), np.nan, instance.X)
     options = {"weights": np.maximum(instance.weights, 0.1)} if case.weighting == "fixed" else {}
-    with kernels(case.common):
-        E = excesses(case, replace(instance, X=X), order=data.draw(st.sampled_from(ORDERS)), max_iter=25, **options)
+    E = excesses(case, replace(instance, X=X), order=data.draw(st.sampled_from(ORDERS)), max_iter=25, **options)
     exact = 8 * (16 * np.finfo(float).eps) ** 2 * np.nansum(np.abs(X) ** case.degree)
     assert np.all(np.diff(E) <= 1e-12 * E[0] + exact)
 

@@ -21,7 +21,7 @@ from ewnmf.kernels.select import _numba_works, kernel_for
 from ewnmf.models.base import Block
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
-from tests.problems import ORDERS, WEIGHTINGS, Case, Instance, recipes, run
+from tests.problems import ORDERS, WEIGHTINGS, Case, Instance, kernels, recipes, run
 
 few = settings(max_examples=settings().max_examples // 2)
 LOSSES: list[Any] = [losses.Euclidean(), losses.KullbackLeibler(), *(losses.Alpha(a) for a in (-1.0, -0.02, 0.0, 2.0))]
@@ -88,8 +88,8 @@ def test_kullback_leibler_with_a_ridge_ends_where_scikit_learn_does(X: np.ndarra
 @pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("loss", LOSSES, ids=repr)
 @few
-@given(data=st.data(), kernel=st.sampled_from([kernel_for, Kernel]))
-def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str, data: Any, kernel: Any) -> None:
+@given(data=st.data(), compiled=st.booleans())
+def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str, data: Any, compiled: bool) -> None:
     strengths = st.sampled_from([0.0, 1e-3, 0.1, 3.0])
     model = penalised(loss, data.draw(strengths), data.draw(strengths), data.draw(st.sampled_from([0.0, 0.3, 1.0])))
     case = Case(model, loss, weighting)
@@ -100,7 +100,7 @@ def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str
     options: dict[str, Any] = {"order": data.draw(st.sampled_from(ORDERS)), "max_iter": 20}
     if data.draw(st.booleans()):
         options["solver"] = "accelerated"
-    with patch("ewnmf.solvers.orders.kernel_for", kernel):
+    with kernels(compiled and case.common):
         answer = run(case, instance, sample_weight=s, feature_weight=np.ones(m) * 2, callbacks=[seen.append], **options)
     E = np.array([at.excess for at in seen])
     exact = 6 * (16 * np.finfo(float).eps) ** 2 * np.sum(np.abs(instance.X) ** case.degree)
@@ -116,9 +116,10 @@ def test_excess_never_rises_and_is_that_of_the_factors(loss: Any, weighting: str
     part = model.l1_ratio
     penalty = unit * model.alpha_codes * m * np.sum(s[:, None] * (part * codes + (1 - part) / 2 * codes**2))
     penalty += unit * model.alpha_components * s.sum() * np.sum(part * components + (1 - part) / 2 * components**2)
-    plain = run(
-        Case(models.NMF(), loss, weighting), instance, sample_weight=s, feature_weight=np.ones(m) * 2, max_iter=1
-    )
+    with kernels(case.common):
+        plain = run(
+            Case(models.NMF(), loss, weighting), instance, sample_weight=s, feature_weight=np.ones(m) * 2, max_iter=1
+        )
     data_ = Dense(instance.X.T, s=s, P=np.full((m, n), 2.0) if weighting != "fixed" else 2 * instance.weights.T)
     problem = plain.problem
     reference = Kernel(problem, problem.rule(data_.facts(problem)), data_.tiny)

@@ -28,7 +28,6 @@ from tests.problems import (
     cases,
     close,
     excesses,
-    kernels,
     recipes,
     run,
     same,
@@ -89,16 +88,15 @@ def test_excess_never_rises_with_priors_and_point_weights(case: Case, data: Any)
     instance = Instance.of(case, data.draw(recipes()))
     s = np.random.default_rng(0).uniform(0.1, 3, len(instance.X))
     seen: list[float] = []
-    with kernels(case.common):
-        solve(
-            instance.problem(case),
-            instance.data(case, P=instance.weights.T, s=s),
-            instance.start(case),
-            order=data.draw(orders),
-            max_iter=20,
-            n_jobs=1,
-            callbacks=[lambda at: seen.append(at.excess)],
-        )
+    solve(
+        instance.problem(case),
+        instance.data(case, P=instance.weights.T, s=s),
+        instance.start(case),
+        order=data.draw(orders),
+        max_iter=20,
+        n_jobs=1,
+        callbacks=[lambda at: seen.append(at.excess)],
+    )
     assert np.all(np.diff(seen) <= 1e-12 * seen[0] + 6 * exact_fit(case, instance.X))
 
 
