@@ -18,6 +18,7 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.base import Block
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
+from tests.problems import kernels
 
 QUIET = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -226,3 +227,27 @@ def test_a_run_that_stands_still_has_converged() -> None:
     for solver, weighting in (("accelerated-cd", "none"), ("accelerated", "none"), ("accelerated", "entropy")):
         answer = ewnmf.factorize(X, 1, weighting=weighting, gamma=1.0, solver=solver, rng=0, max_iter=2000, tol=1e-9)
         assert answer.reason == "converged"
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("solver", ["cd", "accelerated-cd"])
+def test_codes_beside_components_of_nothing_stay_where_their_squares_are_numbers(solver: str, compiled: bool) -> None:
+    """A penalty on the components alone lets them shrink, and codes grow."""
+    X = np.array([[1.0, 2.0], [3.0, 4.0]], np.float32)
+    components, seen = np.full((1, 2), 1e-20, np.float32), []
+    start: dict[str, Any] = {"codes": np.ones((2, 1), np.float32), "components": components}
+    with kernels(compiled):
+        ewnmf.factorize(
+            X,
+            1,
+            model=models.NMF(0.0, 0.01, 0.0),
+            weighting="none",
+            solver=solver,
+            order="codes-first",
+            max_iter=8,
+            callbacks=[lambda at: seen.append((at.excess, at.codes.max()))],
+            **start,
+        )
+    E, sizes = np.array(seen).T
+    assert np.all(np.diff(E) <= 1e-5 * E[:-1])
+    assert 1e15 < sizes.max() < 1e18

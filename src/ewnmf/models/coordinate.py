@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.losses.base import Loss
+from ewnmf.losses.elementary import largest_power
 from ewnmf.models.base import Basis, Block, Facts, Rule, Stats, Terms, product, weighed
 from ewnmf.models.penalty import Penalty
 
-__all__ = ["Coordinates", "descend"]
+__all__ = ["Coordinates", "descend", "furthest"]
 
 
 def descend(F: Array, G: Array, B: Array, penalty: Penalty, *, sweeps: int, first: int = 0) -> Array:
     """``F`` (K x n) with lower ``tr(F'GF) - 2 tr(B'F)`` and penalty: row after row from `first` on, at its best value.
 
-    A row whose curvature is 0 stays.
+    A row whose curvature is 0 stays, and none goes beyond `furthest`.
     """
+    most = furthest(F.dtype)
     F, G, B = F.astype(np.float64, order="C"), G.astype(np.float64), B - penalty.linear / 2
     curvature = np.diag(G) + penalty.ridge / 2
     for _ in range(sweeps):
         for k in range(first, len(F)):
             if curvature[k] > 0:
                 rest = B[k] - G[k] @ F + G[k, k] * F[k]
-                np.maximum(rest / curvature[k], 0, out=F[k])
+                np.clip(rest / curvature[k], 0, most, out=F[k])
     return F
+
+
+@cache
+def furthest(dtype: Any) -> float:
+    """Where entries end, so that sums of their squares are numbers: under a penalty on one factor the other grows.
+
+    The cost is convex in every entry, so that it falls on the way there as well.
+    """
+    return 1e-3 * largest_power(dtype)
 
 
 class Coordinates(Rule):

@@ -13,12 +13,12 @@ __all__ = ["measure_rows", "move_rows"]
 
 
 @njit(**ROW)
-def _sweep(G, ridge, first, h, g):
+def _sweep(G, ridge, most, first, h, g):
     """One coordinate after the other at its best value; `g` is half the slope downwards, before and after."""
     for k in range(first, h.size):
         curvature = G[k, k] + ridge
         if curvature > 0:
-            best = max(h[k] + g[k] / curvature, 0.0)
+            best = min(max(h[k] + g[k] / curvature, 0.0), most)
             step = best - h[k]
             if step != 0:
                 h[k] = best
@@ -28,23 +28,23 @@ def _sweep(G, ridge, first, h, g):
 
 
 @entry(**ALLOCATING)
-def move_rows(G, slopes, linear, ridge, sweeps, first, factor, new):
+def move_rows(G, slopes, linear, ridge, most, sweeps, first, factor, new):
     """The rows ``f`` of `factor` (n x K) after sweeps on ``f'Gf - 2 b'f``, with half the penalty.
 
-    `slopes` are ``b - G f``, which is half the slope downwards.
+    `slopes` are ``b - G f``, which is half the slope downwards; no entry goes beyond `most`.
     """
-    _move_rows(G, slopes, linear, ridge, sweeps, first, factor, new, np.empty((2, G.shape[0])))
+    _move_rows(G, slopes, linear, ridge, most, sweeps, first, factor, new, np.empty((2, G.shape[0])))
 
 
 @njit(**ROW)
-def _move_rows(G, slopes, linear, ridge, sweeps, first, factor, new, room):
+def _move_rows(G, slopes, linear, ridge, most, sweeps, first, factor, new, room):
     K, h, g = G.shape[0], room[0], room[1]
     for j in range(slopes.shape[0]):
         copy_row(factor[j], h)
         for k in range(K):
             g[k] = slopes[j, k] - linear - ridge * h[k]
         for _ in range(sweeps):
-            _sweep(G, ridge, first, h, g)
+            _sweep(G, ridge, most, first, h, g)
         copy_row(h, new[j])
 
 

@@ -28,6 +28,7 @@ from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
 from ewnmf.kernels.stored import NEARLY_FITTED, Look, StoredKernel
 from ewnmf.losses.elementary import largest_power, numbers
 from ewnmf.models.base import Basis, Block, Stats, Terms, largest_factor
+from ewnmf.models.coordinate import furthest
 from ewnmf.models.nmf import Multiplicative, Penalised
 from ewnmf.models.penalty import Penalty
 from ewnmf.weightings.base import Weighting
@@ -363,8 +364,8 @@ _NO_TERMS = Terms(np.empty(0), np.empty(0), np.empty(0))
 def _moved_rows(G: Array, slopes: Array, penalty: Penalty, sweeps: int, factor: Array, first: int = 0) -> Array:
     """The rows of a factor (n x K) after some sweeps of coordinate descent."""
     new, G = np.empty_like(factor), np.ascontiguousarray(G)
-    slopes = np.ascontiguousarray(slopes)
-    loaded.coordinates().move_rows(G, slopes, penalty.linear / 2, penalty.ridge / 2, sweeps, first, factor, new)
+    linear, ridge, most = penalty.linear / 2, penalty.ridge / 2, furthest(factor.dtype)
+    loaded.coordinates().move_rows(G, np.ascontiguousarray(slopes), linear, ridge, most, sweeps, first, factor, new)
     return new
 
 
