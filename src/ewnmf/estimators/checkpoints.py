@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
 from ewnmf._types import Array
 from ewnmf.fitting.checks import GammaRequest
@@ -19,7 +18,7 @@ from ewnmf.fitting.unit import times
 from ewnmf.io import read_archive, write_archive
 from ewnmf.models.base import Factors
 from ewnmf.solvers.loop import Iteration
-from ewnmf.storage.matrix import filled, is_lazy, tabulated
+from ewnmf.storage.matrix import filled, gaps_of, is_lazy, tabulated
 from ewnmf.storage.priors import prior_of
 
 __all__ = ["Checkpoint"]
@@ -178,7 +177,7 @@ class _Encode:
     def __call__(self, X: Any, rows: slice) -> Array:
         f, positive = self.estimator._feature_weight, self.estimator._fitted_problem.loss.needs_positive
         P = None if f is None else np.broadcast_to(f, X.shape)
-        hidden = None if issparse(X) else np.isnan(X)
-        if hidden is not None and hidden.any():
+        hidden = gaps_of(X)
+        if hidden is not None:
             X, P = filled(X, hidden, positive), prior_of(~hidden, f, X.dtype)
         return np.asarray(self.estimator._codes(Points(X, P, unit=self.unit)))

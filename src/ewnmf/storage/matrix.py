@@ -27,6 +27,7 @@ __all__ = [
     "dense",
     "filled",
     "gapped",
+    "gaps_of",
     "in_memory",
     "is_lazy",
     "is_remote",
@@ -194,6 +195,12 @@ def scaled(X: Any, rows: Array, columns: Array) -> Any:
     if issparse(X):
         return diags_array(rows) @ X @ diags_array(columns)
     return rows[:, None] * X * columns
+
+
+def gaps_of(X: Any) -> Array | None:
+    """Where entries of points in memory are NaN, or None where none is; stored ones are never."""
+    hidden = None if issparse(X) else np.isnan(X)
+    return hidden if hidden is not None and hidden.any() else None
 
 
 def gapped(X: Any, positive: bool) -> Any:
