@@ -7,10 +7,11 @@ start and keeps the best, `run` is one of them, and `Job.back` translates what c
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import joblib
 import numpy as np
 
 from ewnmf._types import Array
@@ -30,6 +31,7 @@ from ewnmf.solvers.registry import AUTO, SOLVERS
 from ewnmf.solvers.tuning import SelfTuning, rounding
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.matrix import contiguous, dense, is_lazy, is_remote
+from ewnmf.storage.threads import runs_on_dask
 from ewnmf.weightings.uniform import Uniform
 
 __all__ = ["Choose", "Job", "Settings", "restarts", "run"]
@@ -126,6 +128,11 @@ class Job:
         return run(self.problem, self.points, start, self.settings, fixed=self.fixed, tune=tune)
 
     @property
+    def may_travel(self) -> bool:
+        """Whether runs may be made in other processes: of points in memory, with nobody who watches."""
+        return not (is_lazy(self.points.X) or self.settings.callbacks or self.settings.watch)
+
+    @property
     def chooses_gamma(self) -> bool:
         """Whether gamma is to be chosen by trials."""
         asked = self.problem.weighting.has_gamma and self.request.value is None
@@ -178,23 +185,37 @@ def restarts(job: Job, starts: Iterable[Factors], choose: Choose) -> Solution:
     On Ctrl-C the exception carries the best one so far.
     """
     best: Solution | None = None
-    path = None
-    for number, start in enumerate(starts, 1):
-        if number > 1:
-            job.settings.stage(f"start {number}")
+    path, runs = None, _runs(job, starts, choose)
+    while True:
         try:
-            solution = _first(job, start, choose) if best is None else job.run(start)
+            solution = next(runs, None)
         except Interrupted as interrupt:
             if best is not None and not interrupt.solution.excess < best.excess:
                 interrupt.solution = best
             interrupt.solution = interrupt.solution._replace(path=path)
             raise
+        if solution is None:
+            break
         if best is None:
-            path, job = solution.path, replace(job, problem=solution.problem)
+            path = solution.path
         if best is None or solution.excess < best.excess:
             best = solution
     assert best is not None
     return best._replace(path=path)
+
+
+def _runs(job: Job, starts: Iterable[Factors], choose: Choose) -> Iterator[Solution]:
+    """The runs from all starts, in their order; on the cluster of joblib's Dask backend the others at once."""
+    starts = iter(starts)
+    first = _first(job, next(starts), choose)
+    yield first
+    job = replace(job, problem=first.problem)
+    if job.may_travel and runs_on_dask():
+        yield from joblib.Parallel()(joblib.delayed(job.run)(start) for start in starts)
+        return
+    for number, start in enumerate(starts, 2):
+        job.settings.stage(f"start {number}")
+        yield job.run(start)
 
 
 def _first(job: Job, start: Factors, choose: Choose) -> Solution:

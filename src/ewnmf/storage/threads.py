@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import joblib
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["Limiter", "Workers", "count_workers", "single_threaded_blas"]
+__all__ = ["Limiter", "Workers", "count_workers", "runs_on_dask", "single_threaded_blas"]
 
 Item = TypeVar("Item")
 Answer = TypeVar("Answer")
@@ -196,6 +196,12 @@ def count_workers(n_jobs: object) -> int:
         )
     wanted = int(n_jobs)
     return wanted if wanted > 0 else max(1, int(joblib.cpu_count()) + 1 + wanted)
+
+
+def runs_on_dask() -> bool:
+    """Whether ``joblib.parallel_config("dask")`` holds here, and this is none of its tasks."""
+    backend, _ = joblib.parallel.get_active_backend()
+    return type(backend).__module__ == "joblib._dask" and not getattr(backend, "nesting_level", 0)
 
 
 class Workers:
