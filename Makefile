@@ -55,7 +55,7 @@ unit: $(DEV) ## the tests alone (PYTEST_ARGS="-k gamma -x" narrows them)
 test-browser: .venv/browser.stamp ## the reports in headless Chromium, which must be installed (apt-get install chromium)
 	EWNMF_BROWSER=1 $(PY) -m pytest tests/browser $(BROWSER_ARGS)
 
-test-cluster: $(DEV) ## fits on Dask workers that are killed or cut off, and drivers that are killed
+test-cluster: $(DEV) ## fits on Dask workers that are killed or cut off, grids there, and scikit-learn's checks on Dask arrays
 	EWNMF_CLUSTER=1 $(PY) -m pytest tests/cluster $(CLUSTER_ARGS)
 
 coverage: $(DEV) ## the tests again, with the lines that none of them runs

@@ -87,7 +87,7 @@ def test_applying_refuses_text(folder: Path, capsys: pytest.CaptureFixture[str])
 
 
 class TestRepair:
-    REPAIR: tuple[str, ...] = ("-k", "3", "--gamma", "4x", "--max-iter", "20", "--quiet", "--force")
+    REPAIR: tuple[str, ...] = ("-k", "3", "--gamma", "0.1", "--max-iter", "20", "--quiet", "--force")
 
     @pytest.fixture
     def damaged(self, X: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
@@ -98,11 +98,13 @@ class TestRepair:
         D[200, 7] = np.nan
         np.save(folder / "D.npy", D)
         ewnmf.open_blocks(folder / "D.npy").save(folder / "D.zarr")
-        model = ewnmf.Repairer(3, gamma="4x", max_iter=20, random_state=0).fit(ewnmf.open_blocks(folder / "D.npy"))
+        model = ewnmf.Repairer(3, gamma=0.1, max_iter=20, random_state=0).fit(ewnmf.open_blocks(folder / "D.npy"))
         return np.concatenate([model.repair(D[at : at + 64]) for at in range(0, 300, 64)])
 
-    @pytest.mark.parametrize("suffix", ["npy", "parquet", "h5", "zarr"])
-    def test_blocks_are_written_as_they_are_mended(self, suffix: str, damaged: Any, capsys: Any) -> None:
+    @pytest.mark.parametrize("suffix", ["npy", "zarr"])
+    def test_blocks_are_written_as_they_are_mended(
+        self, suffix: str, damaged: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         given = ["repair", "D.zarr", "-o", f"clean.{suffix}", *self.REPAIR, "--suspects", "suspects.csv", "--json"]
         assert run(given) == 0
         summary = json.loads(capsys.readouterr().out)
@@ -113,6 +115,10 @@ class TestRepair:
         assert summary["most_suspects"]["x2"] >= 10
         assert summary["points_with_suspects"] >= 10
         assert all(',"x2",5,' in line for line in listed[1:9])
+        if suffix == "npy":
+            monkeypatch.setattr("ewnmf.cli.repair_blocks.LISTED", 4)
+            assert run(given) == 0
+            assert Path("suspects.csv").read_text().splitlines() == listed[:5]
 
     def test_neither_file_appears_before_both_are_complete(
         self, damaged: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
@@ -125,12 +131,6 @@ class TestRepair:
         assert "No space left on device" in capsys.readouterr().err
         assert not {"clean.npy", "suspects.csv"} & {file.name for file in folder.iterdir()}
         assert not [file for file in folder.iterdir() if file.name.startswith((".clean", ".suspects"))]
-
-    def test_the_worst_are_listed(self, damaged: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-        monkeypatch.setattr("ewnmf.cli.repair_blocks.LISTED", 4)
-        assert run(["repair", "D.zarr", "-o", "clean.npy", *self.REPAIR, "--suspects", "few.csv", "--json"]) == 0
-        assert len(Path("few.csv").read_text().splitlines()) == 5
-        assert json.loads(capsys.readouterr().out)["suspects"] > 4
 
     def test_what_cannot_be_written(self, damaged: Any, capsys: Any) -> None:
         assert run(["repair", "D.zarr", "-o", "clean.csv", *self.REPAIR]) != 0

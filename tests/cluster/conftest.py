@@ -1,4 +1,4 @@
-"""Processes that are killed, and networks that are cut: ``make test-cluster``. Left out elsewhere: they take long."""
+"""Processes that are killed, networks that are cut, and all that takes long: ``make test-cluster``."""
 
 from __future__ import annotations
 

@@ -70,6 +70,20 @@ class TestFit:
         assert other.n_lost_blocks_ == 0
         assert not hasattr(one, "n_lost_blocks_")
 
+    @pytest.mark.parametrize("gaps", [False, True])
+    @pytest.mark.parametrize(("method", "of"), [("hard", "codes"), ("hard", "components"), ("soft", "codes")])
+    def test_orthogonal_factors(
+        self, method: str, of: str, gaps: bool, X: Any, client: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("ewnmf.kernels.select._numba_works", lambda: False)
+        X = np.where(X > 2.9, np.nan, X) if gaps else X
+        model, s = ewnmf.ONMF(3, method=method, of=of, **QUICK), np.linspace(0.5, 2, 400)
+        one, other = (
+            type(model)(**model.get_params()).fit(x, sample_weight=s) for x in (X, da.from_array(X, chunks=(150, 12)))
+        )
+        _close(one, other)
+        np.testing.assert_allclose(other.transform(X), one.transform(X), rtol=1e-6, atol=1e-9)
+
     def test_another_unit(self, X: Any, D: Any) -> None:
         one, other = (ewnmf.EWNMF(3, gamma="2x", **QUICK).fit(2.0**60 * x) for x in (X, D))
         np.testing.assert_allclose(one.loss_curve_, other.loss_curve_, rtol=1e-9)
@@ -217,8 +231,7 @@ class TestRefusals:
 
     def test_what_needs_all_points(self, X: Any, D: Any) -> None:
         for model, words in (
-            (ewnmf.ConvexNMF(3), "model='convex-nmf' cannot be fitted on a cluster"),
-            (ewnmf.ONMF(3), "model='onmf' cannot be fitted on a cluster"),
+            (ewnmf.ConvexNMF(3), r"'convex-nmf' cannot be fitted on a cluster.*X\[:10000\]\.compute\(\), or a file"),
             (ewnmf.NMF(3, init="nndsvd"), "needs all of X in memory"),
             (ewnmf.NMF("cv"), "n_components='cv' hides entries of all points"),
             (ewnmf.MiniBatchEWNMF(3, gamma=0.1), "Batches cannot be taken of points on a cluster"),

@@ -41,7 +41,7 @@ def _reference(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def X() -> Any:
-    """Of 130 points one has nothing, two attributes are hardly there, and one is missing altogether."""
+    """Of 130 points one has nothing and one only a zero; two attributes are hardly there, one not at all."""
     rng = np.random.default_rng(0)
     X = rng.random((130, 3)) @ rng.random((3, 9)) + 0.01
     X[rng.random(X.shape) < 0.02] = 3
@@ -49,6 +49,8 @@ def X() -> Any:
     X[77] = np.nan
     X[:, 4] = np.nan
     X[:, 5] = np.where(np.isnan(X[:, 5]), np.nan, 0)
+    X[20] = np.nan
+    X[20, 5] = 0
     X[1:, 6] = np.nan
     X[0, 6] = 2
     return X

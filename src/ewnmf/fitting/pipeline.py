@@ -22,7 +22,6 @@ from ewnmf.fitting.starts import sampled_rows
 from ewnmf.fitting.unit import Unit, times
 from ewnmf.models.base import Factors
 from ewnmf.models.nmf import NMF
-from ewnmf.models.semi import Semi
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
 from ewnmf.solvers.loop import Callback, Interrupted, Iteration, Solution, Watch, solve
@@ -87,10 +86,11 @@ class Job:
     def of(cls, problem: Problem, points: Points, settings: Settings, fixed: Array, request: GammaRequest) -> Job:
         """The job that was asked for, of points as they were read."""
         counted = points.take(points.counted)
-        if is_remote(points.X) and not isinstance(problem.model, NMF | Semi):
+        if is_remote(points.X) and problem.model.has_combinations:
             raise ValueError(
-                f"model={problem.model.name!r} cannot be fitted on a cluster, where codes stay in the workers; use "
-                "NMF, EWNMF or SemiNMF."
+                f"model={problem.model.name!r} cannot be fitted on a cluster: its components are combinations of all "
+                "points, which stay on different workers. Fit some of them, X[:10000].compute(), or a file, "
+                "ewnmf.open_blocks(path), or use NMF, EWNMF, SemiNMF or ONMF."
             )
         if is_remote(points.X) and settings.batches is not None:
             raise ValueError("Batches cannot be taken of points on a cluster; use EWNMF or NMF, which sweep over all.")
@@ -249,7 +249,7 @@ def run(
     tuner = _tuner(problem, data, start, settings) if tune else None
     needed = np.asarray(fixed.any(axis=0))
     zero = _zero_attributes(problem, data, needed)
-    start = _without(start, zero, data.P)
+    start = _without(start, zero, data)
     present, rows = data.without_zeros(problem, needed=needed)
     whole = partial(_expanded, rows=rows, unseen=points.unseen_attributes, fixed=fixed)
     watched = [lambda at, see=see: see(replace(at, factors=whole(at.factors))) for see in settings.callbacks]
@@ -353,16 +353,13 @@ def _zero_attributes(problem: Problem, data: Dense, needed: Array) -> Array | No
     return None if zero.size in (0, data.X.shape[0]) else zero
 
 
-def _without(start: Factors, zero: Array | None, P: Array | None) -> Factors:
+def _without(start: Factors, zero: Array | None, data: Dense) -> Factors:
     """The start with components of 0 for the attributes `zero`, and codes of 0 for points that show nothing else."""
     if zero is None:
         return start
-    W, H = start.W.copy(order="F"), start.H
+    W = start.W.copy(order="F")
     W[zero] = 0
-    if P is not None:
-        H = H.copy(order="F")
-        H[:, np.count_nonzero(P, axis=0) == np.count_nonzero(P[zero], axis=0)] = 0
-    return start._replace(basis=(W, *start.basis[1:]), H=H)
+    return start._replace(basis=(W, *start.basis[1:]), H=data.blinded(start.H, zero))
 
 
 def _restricted(start: Factors, rows: Array | None) -> Factors:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -161,6 +161,24 @@ def _largest(F: Array, axis: int) -> Array:
     return _only(F, best, axis)
 
 
+def _largest_of_points(H: Array) -> Array:
+    """Keep only the largest code of every point."""
+    return _largest(H, 0)
+
+
+def _of_each_point(function: Callable[[Array], Array], H: Any) -> Any:
+    """``function(H)``, of codes in other machines there."""
+    return H.of_each_point(function) if hasattr(H, "of_each_point") else function(H)
+
+
+def _norms_over_points(H: Any, s: Array | None) -> Array:
+    """The norms of the rows of ``H`` (K), points by their weights, and 1 where there is nothing."""
+    if hasattr(H, "norms"):
+        norm: Array = H.norms()
+        return np.where(norm > 0, norm, 1)
+    return _norms(H if s is None else H * np.sqrt(s), 1)
+
+
 class _Hard(Rule):
     """Rank-one fits: ``sum A d(x, w h)`` is minimised exactly, for every loss that has a closed form of it."""
 
@@ -197,7 +215,7 @@ class HardCodes(_Hard):
         """One component for every point; fixed components are worked with above the floor, as all others are."""
         W, held = start.W.copy(order="F"), slice(self.facts.fixed)
         W[:, held] = np.maximum(W[:, held], self.basis_floor)
-        return start._replace(basis=(W,), H=_largest(start.H, 0))
+        return start._replace(basis=(W,), H=_of_each_point(_largest_of_points, start.H))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0; a component that is all floor is none."""
@@ -215,7 +233,7 @@ class HardCodes(_Hard):
 
         Not those of components that are held fixed.
         """
-        norm = _norms(factors.H if s is None else factors.H * np.sqrt(s), 1)
+        norm = _norms_over_points(factors.H, s)
         norm[: self.facts.fixed] = 1
         W, H = factors.W * norm, factors.H / norm[:, None]
         return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))

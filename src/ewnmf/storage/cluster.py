@@ -130,6 +130,15 @@ class Clustered(Dense):
             return zero
         return zero if self.P is None else zero[self.P[zero, 0] > 0]
 
+    def blinded(self, H: RemoteCodes, zero: Array) -> RemoteCodes:
+        """Codes that are 0, when they are drawn, for points that show nothing but the attributes `zero`."""
+        if self.P is None:
+            return H
+        known = self.how.feature_weight
+        shown = np.ones(self.X.shape[0], dtype=bool) if known is None else known > 0
+        shown[zero] = False
+        return H.of_points_that_show(np.flatnonzero(shown))
+
     def hold(self, H: Any, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
         """Codes in the workers."""
         assert isinstance(H, RemoteCodes)

@@ -207,6 +207,21 @@ class Dense(Storage):
             left = left[~(X.any(axis=1) if P is None else ((X != 0) & (P[left, cut] > 0)).any(axis=1))]
         return left if P is None else left[P[left].any(axis=1)]
 
+    def blinded(self, H: Any, zero: Array) -> Any:
+        """Codes ``H`` (K x N) that are 0 for points that show nothing but the attributes `zero`."""
+        blind = np.zeros(0, dtype=bool) if self.P is None else self._blind(np.delete(np.arange(self.X.shape[0]), zero))
+        if not blind.any():
+            return H
+        H = H.copy(order="F")
+        H[:, blind] = 0
+        return H
+
+    def _blind(self, attributes: Array) -> Array:
+        """Which points (N) show none of these attributes."""
+        assert self.P is not None
+        blind: Array = ~np.any(self.P[attributes] > 0, axis=0)
+        return blind
+
     def thin(self, problem: Problem, rule: Rule) -> Dense:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""
         return self

@@ -98,6 +98,15 @@ class Filed(Dense):
             left = left[~((block.X[left] != 0) & (block.P[left] > 0)).any(axis=1)]
         return left
 
+    def _blind(self, attributes: Array) -> Array:
+        """Which points (N) show none of these attributes; those with gaps are read for it."""
+        if not isinstance(self.P, PriorColumns):
+            alike = self.P.strides[1] == 0
+            blind = ~np.any(self.P[attributes][:, :1] > 0 if alike else self.P[attributes] > 0, axis=0)
+            return np.broadcast_to(blind, self.n_points)
+        parts = [~np.any(block.P[attributes] > 0, axis=0) for block, _ in self._blocks(self.cuts())]  # type: ignore[index]
+        return np.concatenate(parts)
+
     def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:
         """Codes in a file."""
         return CodesInFile(self, workers, self.cuts(), H, U)

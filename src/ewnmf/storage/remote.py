@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -195,6 +196,46 @@ class RemoteCodes(Lazy):
 
     def __truediv__(self, scales: Array) -> RemoteCodes:
         return RemoteCodes(self.fleet, self.version, self.recipe, self.shape[0], scales)
+
+    def __mul__(self, scales: Array) -> RemoteCodes:
+        return self / (1 / scales)
+
+    def astype(self, dtype: Any, copy: bool = False) -> RemoteCodes:
+        """Itself: codes have the precision of their points."""
+        return self
+
+    def of_each_point(self, function: Callable[[Array], Array]) -> RemoteCodes:
+        """Codes that are not made yet, of which a function is taken when they are."""
+        recipe = replace(self.recipe, start=partial(_then, self.recipe.start, function))
+        return RemoteCodes(self.fleet, None, recipe, self.shape[0])
+
+    def of_points_that_show(self, attributes: Array) -> RemoteCodes:
+        """Codes that are not made yet, and are 0 for points of which none of these attributes was observed."""
+        recipe = replace(self.recipe, start=partial(_unless_blind, self.recipe.start, attributes))
+        return RemoteCodes(self.fleet, None, recipe, self.shape[0])
+
+    def norms(self) -> Array:
+        """The Euclidean norms of the codes of every component (K), points by their weights."""
+        work = partial(_squares, visits.Read({}, self.version.number, self.recipe))
+        norms: Array = np.sqrt(self.fleet.visit(How(), work, np.add))
+        return norms
+
+
+def _then(start: Callable[..., Array], function: Callable[[Array], Array], X: Any, rows: slice) -> Array:
+    return function(start(X, rows).T).T
+
+
+def _unless_blind(start: Callable[..., Array], attributes: Array, X: Any, rows: slice) -> Array:
+    codes = start(X, rows)
+    if attributes.size == 0 or not issparse(X):
+        codes[np.isnan(X[:, attributes]).all(axis=1)] = 0
+    return codes
+
+
+def _squares(codes: visits.Read, chunk: Any) -> Array:
+    H, s = chunk.codes(codes.version, codes.recipe).astype(np.float64), chunk.part.s
+    squares: Array = np.sum(H * H if s is None else H * H * s, axis=1)
+    return squares
 
 
 def _of_points(work: Callable[[Any], Answer], chunk: Any) -> Answer:
