@@ -263,3 +263,13 @@ def test_blocks_that_stay_sparse_are_made_once_and_not_carried_along() -> None:
     copy = pickle.loads(pickle.dumps(data))
     assert not copy.made
     np.testing.assert_array_equal(copy.block(cut).X.toarray(), X.toarray()[:, cut])
+
+
+def test_attributes_that_are_zero_have_no_floor_in_hard_orthogonal_codes() -> None:
+    """Where a component is a floor, that of an attribute which is 0 everywhere would be as large."""
+    X = np.array([[0.0, 0.8, 0.3], [0.0, 0.0, 0.2], [0.0, 1.3, 0.5], [0.0, 0.7, 0.4]])
+    mask = np.ones(X.shape, bool)
+    mask[2, 2] = False
+    parts: dict[str, Any] = {"model": models.Orthogonal("hard"), "loss": losses.Alpha(1e-7), "weighting": "none"}
+    dense, thin = (ewnmf.factorize(data, 1, mask=mask, rng=0, max_iter=3, **parts) for data in (X, sparse.csr_array(X)))
+    np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-6)

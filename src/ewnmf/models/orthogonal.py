@@ -218,8 +218,13 @@ class HardCodes(_Hard):
         return start._replace(basis=(W,), H=_of_each_point(_largest_of_points, start.H))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
-        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0; a component that is all floor is none."""
-        fit = self._fit_codes(block, np.maximum(basis[0], self.basis_floor), terms.A)
+        """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0; a component that is all floor is none.
+
+        Nor is a floor held against attributes that no component has: they are 0 everywhere, as if they were not there.
+        """
+        had = basis[0].any(axis=1)
+        A = terms.A if had.all() else terms.A * had[:, None]
+        fit = self._fit_codes(block, np.maximum(basis[0], self.basis_floor), A)
         there = np.any(basis[0] > self.basis_floor, axis=0)[:, None]
         return _choose(fit._replace(defined=fit.defined & there, h=np.where(there, fit.h, 0)), 0, H)
 
