@@ -157,7 +157,7 @@ def cluster(n_workers: int, processes: bool = True) -> Any:
 
     from distributed import Client, LocalCluster
 
-    options = {"dashboard_address": None, "silence_logs": logging.CRITICAL, "processes": processes}
+    options = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "processes": processes}
     return Client(LocalCluster(n_workers=n_workers, threads_per_worker=1, **options))
 
 

@@ -72,7 +72,7 @@ class DaskEWNMF(OnDask, ewnmf.EWNMF):  # type: ignore[misc]
 
 @pytest.fixture(scope="module", autouse=True)
 def client() -> Iterator[Any]:
-    options = {"processes": False, "dashboard_address": None, "silence_logs": logging.ERROR}
+    options = {"processes": False, "dashboard_address": ":0", "silence_logs": logging.ERROR}
     local = distributed.LocalCluster(n_workers=1, threads_per_worker=1, **options)
     with local, distributed.Client(local) as client:
         yield client

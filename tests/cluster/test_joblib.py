@@ -21,7 +21,7 @@ FIT: dict[str, Any] = {"gamma": 0.1, "max_iter": 20, "tol": 0, "random_state": 0
 @pytest.fixture(scope="module")
 def client() -> Iterator[Any]:
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local,
         distributed.Client(local) as client,
     ):
         yield client

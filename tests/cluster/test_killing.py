@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _is_valid(model: Any, memory: Any, lost: bool) -> None:
 
 def test_a_worker_that_is_killed(memory: Any, at_visit: Any) -> None:
     with (
-        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=None) as local,
+        distributed.LocalCluster(n_workers=4, threads_per_worker=1, dashboard_address=":0") as local,
         distributed.Client(local) as client,
     ):
         calm = ewnmf.EWNMF(3, **OPTIONS).fit(_data())
@@ -94,6 +95,7 @@ class Proxy:
     def __init__(self, port: int) -> None:
         self._server = socket.create_server(("127.0.0.1", 0))
         self.port, self._to, self._pairs = self._server.getsockname()[1], port, list[socket.socket]()
+        self._is_cut = False
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
@@ -102,8 +104,12 @@ class Proxy:
                 near, _ = self._server.accept()
             except OSError:
                 return
+            self._pairs.append(near)
             far = socket.create_connection(("127.0.0.1", self._to))
-            self._pairs += [near, far]
+            self._pairs.append(far)
+            if self._is_cut:
+                self._close()
+                return
             for one, other in ((near, far), (far, near)):
                 threading.Thread(target=self._pass_on, args=(one, other), daemon=True).start()
 
@@ -116,8 +122,14 @@ class Proxy:
             pass
 
     def cut(self) -> None:
-        """End all connections, and take no more."""
+        """End all connections, and take no more; one that is just being taken ends, too."""
+        self._is_cut = True
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)  # or who waits for one would take it
         self._server.close()
+        self._close()
+
+    def _close(self) -> None:
         for end in self._pairs:
             end.close()
 
@@ -125,7 +137,7 @@ class Proxy:
 @pytest.fixture
 def cut_off() -> Iterator[tuple[Any, Proxy]]:
     """A cluster whose second worker reaches the scheduler through a proxy."""
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None) as local:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as local:
         proxy = Proxy(int(local.scheduler_address.rsplit(":", 1)[1]))
         command = [sys.executable, "-m", "distributed.cli.dask_worker", f"tcp://127.0.0.1:{proxy.port}"]
         worker = subprocess.Popen(
@@ -140,6 +152,7 @@ def cut_off() -> Iterator[tuple[Any, Proxy]]:
         finally:
             worker.kill()
             worker.wait()
+            proxy.cut()
 
 
 def test_a_worker_that_is_cut_off(memory: Any, at_visit: Any, cut_off: Any) -> None:
@@ -162,7 +175,7 @@ ewnmf.EWNMF(3, **{{**OPTIONS, "max_iter": 100_000}}).fit(_data(), checkpoint={pa
 
 def test_a_driver_that_is_killed(memory: Any, tmp_path: Path) -> None:
     path, root = tmp_path / "run", str(Path(__file__).parents[2])
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as local:
         script = DRIVER.format(root=root, address=local.scheduler_address, path=str(path))
         driver = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.DEVNULL)
         deadline = time.monotonic() + 120

@@ -269,6 +269,17 @@ class TestRefusals:
         blocks = ewnmf.open_blocks(file)
         np.testing.assert_array_equal(blocks, X)
 
+    def test_an_address_of_an_object_storage(self, X: Any) -> None:
+        fsspec = pytest.importorskip("fsspec")
+        address = "memory://bucket/X.zarr"
+        zarr.create_array(address, shape=X.shape, dtype=X.dtype, chunks=(80, 12), overwrite=True)[:] = X
+        np.testing.assert_array_equal(ewnmf.open_blocks(address), X)
+        fsspec.filesystem("memory").rm("/bucket/X.zarr/c/2/0")
+        with pytest.raises(
+            Unreadable, match=r"memory://bucket/X\.zarr could not be read at rows .* chunk c/2/0 was never"
+        ):
+            np.asarray(ewnmf.open_blocks(address))
+
     def test_zeros_are_written_as_chunks(self, tmp_path: Path) -> None:
         np.save(tmp_path / "X.npy", np.zeros((200, 12)))
         ewnmf.open_blocks(tmp_path / "X.npy").save(tmp_path / "X.zarr")

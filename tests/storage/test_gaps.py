@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,14 +19,6 @@ da = pytest.importorskip("dask.array")
 distributed = pytest.importorskip("distributed")
 
 QUICK: dict[str, Any] = {"max_iter": 4, "tol": 0, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    options = {"processes": False, "dashboard_address": None, "silence_logs": logging.ERROR}
-    local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options)
-    with local, distributed.Client(local) as client:
-        yield client
 
 
 @pytest.fixture(autouse=True)

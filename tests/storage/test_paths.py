@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +20,6 @@ CASES: list[tuple[Any, str, Any]] = [
     *((loss, weighting, np.float64) for loss in LOSSES for weighting in WEIGHTINGS),
     *((loss, weighting, np.float32) for loss in LOSSES[:2] for weighting in ("none", "entropy")),
 ]
-
-
-@pytest.fixture(scope="module")
-def client() -> Iterator[Any]:
-    options = {"processes": False, "dashboard_address": None, "silence_logs": logging.ERROR}
-    local = distributed.LocalCluster(n_workers=2, threads_per_worker=1, **options)
-    with local, distributed.Client(local) as client:
-        yield client
 
 
 @pytest.mark.parametrize(("loss", "weighting", "dtype"), CASES, ids=str)
