@@ -222,8 +222,8 @@ class HardCodes(_Hard):
 
         Nor is a floor held against attributes that no component has: they are 0 everywhere, as if they were not there.
         """
-        had = basis[0].any(axis=1)
-        A = terms.A if had.all() else terms.A * had[:, None]
+        had: Array = np.any(basis[0], axis=1, keepdims=True)
+        A = terms.A if had.all() else terms.A * had
         fit = self._fit_codes(block, np.maximum(basis[0], self.basis_floor), A)
         there = np.any(basis[0] > self.basis_floor, axis=0)[:, None]
         return _choose(fit._replace(defined=fit.defined & there, h=np.where(there, fit.h, 0)), 0, H)
