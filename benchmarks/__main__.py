@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from benchmarks import cold, defaults, descent, field, growth, iterations, memory, small
+from benchmarks import cold, defaults, descent, field, growth, iterations, memory, shares, small
 from benchmarks.machine import describe
 from benchmarks.plan import FULL, QUICK, Plan
 from benchmarks.problems import ROOT
@@ -25,6 +25,7 @@ SECTIONS: dict[str, Callable[[Plan], Section]] = {
     "small": small.section,
     "memory": memory.section,
     "cold": cold.section,
+    "shares": shares.section,
     "packages": field.section,
 }
 

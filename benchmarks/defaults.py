@@ -318,10 +318,10 @@ def sparse_targets(plan: Plan) -> list[Target]:
             return PEER(K, max_iter=count, **same).fit_transform(X, **{k: part.copy() for k, part in start.items()})
 
     with single_threaded_blas():
-        each = per_iteration({**fits, "scikit-learn": peer}, plan.counts_sparse, 2, clock=time.process_time)
+        each = per_iteration({**fits, "scikit-learn": peer}, plan.counts_sparse, plan.rounds, clock=time.process_time)
         fitted = {name: task(2).set_params(max_iter=300, tol=1e-5) for name, task in fits.items()}  # type: ignore[attr-defined]
         codes = {name: partial(model.transform, X[: n // 10]) for name, model in fitted.items()}
-        transforms = best_times(codes, 2, clock=time.process_time)
+        transforms = best_times(codes, plan.rounds, clock=time.process_time)
     where = f"sparse, {size(plan.sparse)}"
     seconds = ", ".join(f"{name} {figures(1e3 * value)} ms" for name, value in each.items())
     what = "`EWNMF(gamma=inf)` / `NMF`"

@@ -40,7 +40,10 @@ SMOKE = "**A smoke run on tiny problems: its figures mean nothing.**"
 
 @dataclass(frozen=True)
 class Target:
-    """A figure to reach: what, where, the measured value (None if there is none), the bound, and what else was seen."""
+    """A figure to reach: what, where, the measured value (None if there is none), the bound, and what else was seen.
+
+    `why` says what stands in the way, and is printed where it is missed.
+    """
 
     what: str
     where: str
@@ -49,6 +52,7 @@ class Target:
     bound: float
     unit: str = ""
     beside: str = ""
+    why: str = ""
 
     @property
     def verdict(self) -> str:
@@ -148,7 +152,7 @@ def target_table(sections: Sequence[Section]) -> Table:
     return Table(head, rows, left=len(head))
 
 
-def _verdicts(sections: Sequence[Section]) -> str:
+def _verdicts(sections: Sequence[Section]) -> list[str]:
     targets = [target for section in sections for target in section.targets]
     measured = [target for target in targets if target.measured is not None]
     missed = [target for target in measured if target.verdict == "miss"]
@@ -158,13 +162,17 @@ def _verdicts(sections: Sequence[Section]) -> str:
     if missed:
         listed = "; ".join(f"{miss.what} ({miss.where}): {miss.measured:.2f}{miss.unit}" for miss in missed)
         words += f" Missed: {listed}."
-    return wrapped(words)
+    reasons: dict[str, list[str]] = {}
+    for miss in missed:
+        if miss.why:
+            reasons.setdefault(miss.why, []).append(f"{miss.what} ({miss.where})")
+    return [wrapped(words), *(wrapped(f"*{'; '.join(names)}:* {why}") for why, names in reasons.items())]
 
 
 def page(sections: Sequence[Section], machine: str, *, quick: bool = False) -> str:
     """The whole page as Markdown."""
     head = [*map(wrapped, INTRODUCTION.format(machine=machine).split("\n\n")), *([SMOKE] if quick else [])]
-    targets = ["## Targets", target_table(sections).markdown(), _verdicts(sections)]
+    targets = ["## Targets", target_table(sections).markdown(), *_verdicts(sections)]
     return "\n\n".join([*head, *targets, *(section.markdown() for section in sections)]) + "\n"
 
 

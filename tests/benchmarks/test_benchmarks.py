@@ -212,7 +212,7 @@ def test_a_tiny_run_writes_page_and_pictures(
     monkeypatch.setattr("ewnmf.kernels.select._numba_works", lambda: False)
     monkeypatch.setattr(defaults, "MOST", 1)
     monkeypatch.setattr("benchmarks.__main__.QUICK", replace(QUICK, rounds=1))
-    sections = ["defaults", "iterations", "descent", "growth", "small", "packages"]
+    sections = ["defaults", "iterations", "descent", "growth", "small", "shares", "packages"]
     assert main(["--quick", "--only", *sections, "--output", str(tmp_path)]) == 0
     text = (tmp_path / "benchmarks.md").read_text(encoding="utf-8")
     titles = [line for line in text.splitlines() if line.startswith("## ")]
@@ -223,6 +223,7 @@ def test_a_tiny_run_writes_page_and_pictures(
         "## Time to the same objective",
         "## Growth",
         "## Small problems and single points",
+        "## Where the time goes",
         "## Other packages",
     ]
     drawn = sorted(path.name for path in (tmp_path / "images").iterdir())
