@@ -23,7 +23,7 @@ DEV := .venv/dev.stamp
 DEMO := $(if $(wildcard $(DEV)),$(DEV),.venv/demo.stamp)
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
-unexport PYTHONPATH PYTHONHOME
+unexport PYTHONPATH PYTHONHOME PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo bench bench-scale test test-browser test-cluster check unit coverage docs gallery format dist clean
 
@@ -91,7 +91,7 @@ $(VENV):
 	  $(PYTHON) -m venv --without-pip .venv && $(PYTHON) -m pip --python $(PY) install --quiet pip; }
 	@touch $@
 
-# Bytecode is made of what is imported, when it is: of everything it takes half of the installation.
+# Bytecode is made of what is imported, when it is, and kept: of everything it takes half of the installation.
 .venv/demo.stamp: $(VENV) pyproject.toml
 	$(PY) -m pip install --quiet --no-compile -e ".[plots,report]"
 	@touch $@

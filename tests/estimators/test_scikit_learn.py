@@ -17,17 +17,18 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import ewnmf
 from ewnmf.weightings.registry import WEIGHTINGS
+from tests.problems import CONCAVE, kernels
 
 CLASSES = (ewnmf.EWNMF, ewnmf.NMF, ewnmf.ONMF, ewnmf.SemiNMF, ewnmf.ConvexNMF)
 WEIGHTED = [(cls, weighting) for cls in CLASSES for weighting in WEIGHTINGS]
 SELDOM = [
     (cls, weighting)
     for cls, weighting in WEIGHTED
-    if weighting in ("welsch", "cauchy", "huber", "l1")
+    if weighting in CONCAVE
     and (cls.__name__, weighting)
     not in {("EWNMF", "welsch"), ("NMF", "welsch"), ("ONMF", "cauchy"), ("SemiNMF", "huber"), ("ConvexNMF", "l1")}
 ]
-"""Checked where ``EWNMF_EVERY_CHECK`` is set: they differ from the others in one formula."""
+"""Checked where ``EWNMF_EVERY_CHECK`` is set, and all on machine code: they differ from the others in one formula."""
 EVERY = "EWNMF_EVERY_CHECK" in os.environ
 ESTIMATORS = [
     *(cls(weighting=name) for cls, name in WEIGHTED if (cls, name) not in SELDOM or EVERY),
@@ -46,7 +47,8 @@ def test_estimator_checks(estimator: Any, check: Any) -> None:
     name = getattr(check, "func", check).__name__
     if not (EVERY or repr(estimator).endswith("()") or any(part in name for part in OF_NUMBERS)):
         estimator = clone(estimator).set_params(max_iter=25)
-    check(estimator)
+    with kernels(EVERY or estimator.weighting not in CONCAVE):
+        check(estimator)
 
 
 @pytest.fixture
