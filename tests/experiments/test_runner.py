@@ -19,7 +19,7 @@ from ewnmf.experiments.protocol.spec import METHODS, Row, Spec
 KEPT = ("history", "components", "codes", "data")
 SPECS = [
     Spec("signals", method, 2, seed, gamma=0.1 if method == "ewnmf" else None, max_iter=400, keep=KEPT)
-    for seed in range(3)
+    for seed in range(2)
     for method in METHODS
 ]
 needs_sigkill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")

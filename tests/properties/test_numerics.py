@@ -49,6 +49,8 @@ DATA: dict[str, tuple[Array, int]] = {
     "constant": (np.full((5, 6), 0.7), 2),
     "attributes over ten decades": (ORDINARY * np.geomspace(1e-5, 1e5, 9), 3),
 }
+SHAPES = ("one point", "one attribute", "one entry", "K = 1", "constant")
+"""What has nothing to do with precision."""
 EXTREMES = [(1e-8, ORDERS[0]), (1e-8, ORDERS[1]), (1e8, ORDERS[0])]
 
 
@@ -76,6 +78,8 @@ def test_results_are_finite_and_keep_their_type(case: Case, dtype: Any) -> None:
     if case.loss.needs_double and dtype == np.float32:
         pytest.skip("refused in single precision")
     for kind, (values, K) in DATA.items():
+        if dtype == np.float32 and kind in SHAPES:
+            continue
         answers = results(case, suited(values, case, dtype), K)
         for answer in answers:
             assert_sound(answer, case, dtype, kind)
