@@ -268,3 +268,12 @@ def test_memory_is_kept_while_a_worker_computes(monkeypatch: pytest.MonkeyPatch)
     with allocator.keeping_memory():
         assert calls == [(-1, 1 << 28), (-3, 1 << 25)]
     assert calls[2:] == [(-3, 1 << 17), (-1, 65536)]
+
+
+@pytest.mark.parametrize("X", [np.eye(3), sparse.csr_array(np.eye(3))], ids=["dense", "sparse"])
+def test_points_that_can_show_nothing_have_codes_of_0(X: Any) -> None:
+    """Where no attribute but those that are 0 everywhere has weight."""
+    from ewnmf.storage.remote import _unless_blind
+
+    codes = _unless_blind(lambda points, rows: np.ones((3, 2)), np.arange(0), X, slice(None))
+    np.testing.assert_array_equal(codes, 0)

@@ -227,7 +227,9 @@ def _then(start: Callable[..., Array], function: Callable[[Array], Array], X: An
 
 def _unless_blind(start: Callable[..., Array], attributes: Array, X: Any, rows: slice) -> Array:
     codes = start(X, rows)
-    if attributes.size == 0 or not issparse(X):
+    if attributes.size == 0:
+        codes[:] = 0
+    elif not issparse(X):
         codes[np.isnan(X[:, attributes]).all(axis=1)] = 0
     return codes
 
