@@ -21,6 +21,8 @@ __all__ = [
     "Factors",
     "Facts",
     "Model",
+    "Norms",
+    "OfEachPoint",
     "Rule",
     "Stats",
     "Terms",
@@ -36,6 +38,10 @@ Basis = tuple[Array, ...]
 """What a rule keeps of the basis; the first array is always ``W`` (M x K)."""
 Stats = tuple[Array, ...]
 """Sums over points that the next basis step needs."""
+OfEachPoint = Callable[[Callable[[Array], Array], Any], Any]
+"""A function of the codes of a point, and codes wherever they are: what it makes of them, there."""
+Norms = Callable[[Any], Array]
+"""The norms of the rows of codes wherever they are, points by their weights (K)."""
 
 
 class Block(NamedTuple):
@@ -188,8 +194,8 @@ class Rule:
         self.floor = facts.floor
         self.basis_floor = facts.basis_floor
 
-    def prepare(self, start: Factors) -> Factors:
-        """The start, brought into the form that the rule works on."""
+    def prepare(self, start: Factors, of_each_point: OfEachPoint) -> Factors:
+        """The start, brought into the form that the rule works on; codes by a function of those of a point."""
         return start
 
     def shared(self, basis: Basis, stats: Stats) -> Any:
@@ -268,8 +274,8 @@ class Rule:
         """The rule that finds the codes of new points for a fixed basis."""
         return self
 
-    def finish(self, factors: Factors, s: Array | None) -> Factors:
-        """The factors in the form that is handed out; `s` are the weights of the points."""
+    def finish(self, factors: Factors, norms: Norms) -> Factors:
+        """The factors in the form that is handed out; `norms` are those of the rows of codes."""
         return factors
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,6 +16,8 @@ from ewnmf.models.base import (
     Factors,
     Facts,
     Model,
+    Norms,
+    OfEachPoint,
     Rule,
     Stats,
     Terms,
@@ -149,10 +151,9 @@ def _choose(fit: Any, axis: int, before: Array) -> Array:
     return _only(fit.h, np.where(alone & np.take_along_axis(equal, last, axis), last, first), axis)
 
 
-def _norms(F: Array, axis: int) -> Array:
-    """Euclidean norms in double precision, and 1 where there is nothing."""
-    norm = np.linalg.norm(F.astype(np.float64, copy=False), axis=axis)
-    return np.where(norm > 0, norm, 1)
+def _or_one(norms: Array) -> Array:
+    """The same, and 1 where there is nothing."""
+    return np.where(norms > 0, norms, 1)
 
 
 def _largest(F: Array, axis: int) -> Array:
@@ -164,19 +165,6 @@ def _largest(F: Array, axis: int) -> Array:
 def _largest_of_points(H: Array) -> Array:
     """Keep only the largest code of every point."""
     return _largest(H, 0)
-
-
-def _of_each_point(function: Callable[[Array], Array], H: Any) -> Any:
-    """``function(H)``, of codes in other machines there."""
-    return H.of_each_point(function) if hasattr(H, "of_each_point") else function(H)
-
-
-def _norms_over_points(H: Any, s: Array | None) -> Array:
-    """The norms of the rows of ``H`` (K), points by their weights, and 1 where there is nothing."""
-    if hasattr(H, "norms"):
-        norm: Array = H.norms()
-        return np.where(norm > 0, norm, 1)
-    return _norms(H if s is None else H * np.sqrt(s), 1)
 
 
 class _Hard(Rule):
@@ -211,11 +199,11 @@ class HardCodes(_Hard):
     (From dense codes the Kullback-Leibler fits of all components would be proportional to each other.)
     """
 
-    def prepare(self, start: Factors) -> Factors:
+    def prepare(self, start: Factors, of_each_point: OfEachPoint) -> Factors:
         """One component for every point; fixed components are worked with above the floor, as all others are."""
         W, held = start.W.copy(order="F"), slice(self.facts.fixed)
         W[:, held] = np.maximum(W[:, held], self.basis_floor)
-        return start._replace(basis=(W,), H=_of_each_point(_largest_of_points, start.H))
+        return start._replace(basis=(W,), H=of_each_point(_largest_of_points, start.H))
 
     def step_codes(self, block: Block, H: Array, basis: Basis, terms: Terms, shared: Any) -> Array:
         """``c(j)`` of least cost, ``H_cj`` its best value, the rest 0; a component that is all floor is none.
@@ -233,12 +221,12 @@ class HardCodes(_Hard):
         fit = self._fit(stats, basis[0].dtype)
         return (np.maximum(np.where(fit.defined, fit.h, basis[0]), self.basis_floor),)
 
-    def finish(self, factors: Factors, s: Array | None) -> Factors:
+    def finish(self, factors: Factors, norms: Norms) -> Factors:
         """Rows of ``H`` with norm one, points by their weights (rows of components without points stay 0).
 
         Not those of components that are held fixed.
         """
-        norm = _norms_over_points(factors.H, s)
+        norm = _or_one(norms(factors.H))
         norm[: self.facts.fixed] = 1
         W, H = factors.W * norm, factors.H / norm[:, None]
         return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
@@ -247,7 +235,7 @@ class HardCodes(_Hard):
 class HardComponents(_Hard):
     """Every attribute belongs to the one component that suits it best; ``W'W`` is diagonal."""
 
-    def prepare(self, start: Factors) -> Factors:
+    def prepare(self, start: Factors, of_each_point: OfEachPoint) -> Factors:
         """One component for every attribute."""
         return start._replace(basis=(_largest(start.W, 1),))
 
@@ -260,9 +248,9 @@ class HardComponents(_Hard):
         """``c(i)`` of least cost, ``W_ic`` its best value, the rest 0."""
         return (_choose(self._fit(stats, basis[0].dtype), 1, basis[0]),)
 
-    def finish(self, factors: Factors, s: Array | None) -> Factors:
+    def finish(self, factors: Factors, norms: Norms) -> Factors:
         """Columns of ``W`` with norm one (those of components without attributes stay 0)."""
-        norm = _norms(factors.W, 0)
+        norm = _or_one(np.linalg.norm(factors.W.astype(np.float64, copy=False), axis=0))
         W, H = factors.W / norm, factors.H * norm[:, None]
         return factors._replace(basis=(W.astype(factors.W.dtype),), H=H.astype(factors.H.dtype))
 

@@ -220,5 +220,5 @@ def _conclude(run: Run, state: State, measure: Measure, history: list[float], nu
     if not history:
         measure = run.measure()
         history = [measure.J]
-    finished = run.kernel.rule.finish(state.factors(), run.data.s)
+    finished = run.kernel.rule.finish(state.factors(), run.data.norms)
     return Solution(finished, run.kernel.problem, history, measure.E, measure.loss, number, reason)

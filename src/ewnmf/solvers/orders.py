@@ -53,7 +53,7 @@ class Run:
         self.zero = zero
         self.workers, self._warm = workers, warm
         self.kernel = kernel_for(problem, rule, data.tiny)
-        self.basis, H, U = self.kernel.rule.prepare(start)
+        self.basis, H, U = self.kernel.rule.prepare(start, data.of_each_point)
         self.codes = self.data.hold(H, U, workers=workers, whole=self.kernel.rule.whole)
         if rule.moves_combinations:
             self.codes, self.basis = self.codes.combine(partial(_share, rule))

@@ -11,6 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Measure, Swept
 from ewnmf.models.base import Basis, Block, Facts, Rule, Stats
@@ -98,6 +100,15 @@ class Storage(ABC):
     @abstractmethod
     def thin(self, problem: Problem, rule: Rule) -> Storage:
         """The same data in blocks that stay sparse, where the problem and its rule allow it."""
+
+    def of_each_point(self, function: Callable[[Array], Array], H: Any) -> Any:
+        """``function(H)`` of the codes that a run starts from (K x N), which works on every point alone."""
+        return function(H)
+
+    def norms(self, H: Any) -> Array:
+        """The Euclidean norms of the rows of codes ``H`` (K x N), points by their weights, in double precision."""
+        H = H.astype(np.float64, copy=False)
+        return np.asarray(np.linalg.norm(H if self.s is None else H * np.sqrt(self.s), axis=1))
 
     @abstractmethod
     def hold(self, H: Array, U: Array | None = None, *, workers: Workers, whole: bool = False) -> Codes:

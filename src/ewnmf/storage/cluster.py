@@ -130,6 +130,14 @@ class Clustered(Dense):
             return zero
         return zero if self.P is None else zero[self.P[zero, 0] > 0]
 
+    def of_each_point(self, function: Callable[[Array], Array], H: RemoteCodes) -> RemoteCodes:
+        """Where the codes are, when they are drawn."""
+        return H.of_each_point(function)
+
+    def norms(self, H: RemoteCodes) -> Array:
+        """Summed by the workers."""
+        return H.norms()
+
     def blinded(self, H: RemoteCodes, zero: Array) -> RemoteCodes:
         """Codes that are 0, when they are drawn, for points that show nothing but the attributes `zero`."""
         if self.P is None:
