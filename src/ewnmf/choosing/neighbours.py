@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import eigh
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.preprocessing import normalize
 
 from ewnmf._types import Array, Float64
 from ewnmf.fitting.points import Points
@@ -221,6 +219,9 @@ def partitions(codes: Array, components: Array, count: int) -> list[Array]:
 
     Unit codes are those of components of norm 1, every point's codes scaled to norm 1.
     """
+    from sklearn.cluster import KMeans
+    from sklearn.preprocessing import normalize
+
     codes = codes / (codes.max() or 1)
     unit = normalize(codes * np.linalg.norm(components / (abs(components).max() or 1), axis=1))
     with warnings.catch_warnings():
