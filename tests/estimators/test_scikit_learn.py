@@ -39,14 +39,34 @@ ESTIMATORS = [
 """Every class under every weighting, method and loss; nothing else is chosen, least of all what makes a fit easy."""
 OF_NUMBERS = ("equivalence", "idempotent", "invariance", "n_iter", "contiguous", "memmap_input", "overwritten")
 """Checks that compare numbers closely have whole fits of every estimator; the others of the classes as they come."""
+OF_DATA = ("1sample", "1feature", "sparse_", "dtype", "nan", "positive_only", "transformer_general", "pickle")
+"""Checks that show an estimator data of some kind. All others ask for names, tags and parameters, which no weighting,
+method or loss changes; unless every check is asked for, they are made of the classes as they come."""
+
+
+def _name(check: Any) -> str:
+    return str(getattr(check, "func", check).__name__)
+
+
+def _shorter(estimator: Any, name: str) -> dict[str, Any]:
+    whole = EVERY or repr(estimator).endswith("()") or any(part in name for part in OF_NUMBERS)
+    return {} if whole else {"max_iter": 25}
+
+
+def _asked(estimator: Any, check: Any) -> bool:
+    """Every class as it comes has all checks, the others those that a weighting, method or loss may change."""
+    usual = repr(estimator).endswith("()") or type(estimator) not in CLASSES
+    return EVERY or usual or any(part in _name(check) for part in (*OF_NUMBERS, *OF_DATA))
+
+
+CHECKS = parametrize_with_checks(ESTIMATORS)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks(ESTIMATORS)
+@pytest.mark.parametrize(("estimator", "check"), [pair for pair in CHECKS.args[1] if _asked(*pair)], **CHECKS.kwargs)
 def test_estimator_checks(estimator: Any, check: Any) -> None:
-    name = getattr(check, "func", check).__name__
-    if not (EVERY or repr(estimator).endswith("()") or any(part in name for part in OF_NUMBERS)):
-        estimator = clone(estimator).set_params(max_iter=25)
+    if shorter := _shorter(estimator, _name(check)):
+        estimator = clone(estimator).set_params(**shorter)
     with kernels(EVERY or estimator.weighting not in CONCAVE):
         check(estimator)
 
