@@ -56,7 +56,7 @@ class Plan:
         ("umist", "UMIST", 20),
     )
     sparse: Shape = (20_000, 5_000, 20)
-    counts_sparse: tuple[int, int] = (2, 7)
+    counts_sparse: tuple[int, int] = (5, 45)
     curves_of: str = "umist"
     children: int = 3
     download: bool = False

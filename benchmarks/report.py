@@ -8,6 +8,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING
 
+from benchmarks.reasons import why
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
@@ -40,10 +42,7 @@ SMOKE = "**A smoke run on tiny problems: its figures mean nothing.**"
 
 @dataclass(frozen=True)
 class Target:
-    """A figure to reach: what, where, the measured value (None if there is none), the bound, and what else was seen.
-
-    `why` says what stands in the way, and is printed where it is missed.
-    """
+    """A figure to reach: what, where, the measured value (None if there is none), the bound, and what else was seen."""
 
     what: str
     where: str
@@ -52,7 +51,6 @@ class Target:
     bound: float
     unit: str = ""
     beside: str = ""
-    why: str = ""
 
     @property
     def verdict(self) -> str:
@@ -164,9 +162,9 @@ def _verdicts(sections: Sequence[Section]) -> list[str]:
         words += f" Missed: {listed}."
     reasons: dict[str, list[str]] = {}
     for miss in missed:
-        if miss.why:
-            reasons.setdefault(miss.why, []).append(f"{miss.what} ({miss.where})")
-    return [wrapped(words), *(wrapped(f"*{'; '.join(names)}:* {why}") for why, names in reasons.items())]
+        if reason := why(miss.what):
+            reasons.setdefault(reason, []).append(f"{miss.what} ({miss.where})")
+    return [wrapped(words), *(wrapped(f"*{'; '.join(names)}:* {reason}") for reason, names in reasons.items())]
 
 
 def page(sections: Sequence[Section], machine: str, *, quick: bool = False) -> str:
