@@ -40,10 +40,10 @@ def repairer(table) -> Any:
 
 def test_columns_of_any_unit_and_sign_are_mended(repairer, table):
     clean, damaged, mask = table
-    repaired, suspects = repairer.transform(damaged), repairer.suspects(damaged)
+    repaired, suspects = repairer.repair(damaged), repairer.suspects(damaged)
     np.testing.assert_array_equal(repaired[~suspects], damaged[~suspects])
-    spread = clean.std(axis=0)
-    before, after = (np.sqrt(np.mean(((X - clean) / spread)[mask] ** 2)) for X in (damaged, repaired))
+    each, spread = repairer.transform(damaged), clean.std(axis=0)
+    before, after = (np.sqrt(np.mean(((X - clean) / spread)[mask] ** 2)) for X in (damaged, each))
     assert after < 0.15 * before
 
 

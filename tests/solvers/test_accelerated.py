@@ -57,6 +57,13 @@ def test_needs_fewer_iterations(loss: str, weighting: str) -> None:
     assert fast.excess < plain.excess
 
 
+def test_the_first_iterations_are_plain_where_weights_are_learned() -> None:
+    asked: dict[str, Any] = {"gamma": 0.1, "order": "codes-first", "rng": 0, "max_iter": 40}
+    plain, fast = (ewnmf.factorize(_damaged(0), 4, solver=solver, **asked).history for solver in ("mu", "accelerated"))
+    np.testing.assert_allclose(fast[:30], plain[:30], rtol=1e-12)
+    assert fast[-1] < plain[-1]
+
+
 def test_tunes_gamma_and_stops_on_tol() -> None:
     X = _damaged(1)
     answer = ewnmf.factorize(X, 4, gamma="self-tuned", solver="accelerated", tol=1e-3, rng=0)

@@ -207,6 +207,9 @@ def test_extrapolation_goes_lower() -> None:
         (ewnmf.NMF(3), "accelerated-cd"),
         (ewnmf.NMF(3, alpha_W=0.01, l1_ratio=0.5), "accelerated-cd"),
         (ewnmf.EWNMF(3, gamma=np.inf), "accelerated-cd"),
+        (ewnmf.EWNMF(3, gamma=0.1), "accelerated"),
+        (ewnmf.NMF(3, weighting="welsch", gamma=0.1), "accelerated"),
+        (ewnmf.EWNMF(3, gamma=0.1, loss="kullback-leibler"), "mu"),
         (ewnmf.NMF(3, loss="kullback-leibler"), "mu"),
         (ewnmf.NMF(3, feature_weight=np.arange(1.0, 26)), "mu"),
         (ewnmf.SemiNMF(3), "mu"),
@@ -216,7 +219,7 @@ def test_extrapolation_goes_lower() -> None:
 def test_the_default_is_the_fastest_that_takes_the_problem(model: Any, solver: str) -> None:
     X, start = _data(2) + 0.1, np.random.default_rng(0).random((43, 25)) + 0.1
     given = {"W": start[:40, :3], "H": start[40:]}
-    asked: dict[str, Any] = {"init": "custom", "tol": 0, "max_iter": 12}
+    asked: dict[str, Any] = {"init": "custom", "tol": 0, "max_iter": 40}
     chosen, named = (model.set_params(solver=name, **asked).fit(X, **given).components_ for name in ("auto", solver))
     np.testing.assert_array_equal(chosen, named)
 

@@ -152,10 +152,9 @@ _SHARED = (
         "solver",
         (),
         '``"auto"`` is the fastest one that costs nothing: for squared errors ``"accelerated-cd"`` where entries do '
-        'not differ in weight (`NMF`), else ``"mu"``. '
+        'not differ in weight (`NMF`) and ``"accelerated"`` where weights are learned (`EWNMF`), else ``"mu"``. '
         '``"mu"``: the paper\'s multiplicative updates. ``"accelerated"`` (`EWNMF` and `NMF`): the same from '
-        "extrapolated points, which needs about a quarter of the iterations for the same objective; not the default, "
-        "since it led to worse clusterings and repairs of data with many zeros. "
+        "extrapolated points, which needs about a third of the iterations for the same objective. "
         '``"cd"`` (`NMF`, squared errors): coordinate descent as in scikit-learn; ``"accelerated-cd"``: the '
         "same from extrapolated points. See docs/solvers.md.",
         names=lambda: (AUTO, *SOLVERS),

@@ -288,7 +288,8 @@ def _solver(asked: str, problem: Problem, points: Points, in_batches: bool) -> s
         return asked
     if problem.is_known and problem.model.takes_coordinates(problem.loss, problem.weighting, points.P is not None):
         return "cd" if in_batches else "accelerated-cd"
-    return "mu"
+    learned = problem.loss.quadratic and problem.weighting.adaptive
+    return "accelerated" if learned and isinstance(problem.model, NMF) and not in_batches else "mu"
 
 
 def _balanced(problem: Problem, start: Factors, scale: float, order: str, fixed: int) -> Factors:

@@ -14,10 +14,10 @@ from ewnmf.kernels.reference import Measure
 from ewnmf.models.base import Factors
 from ewnmf.naming import unknown_name
 from ewnmf.problem import Problem
-from ewnmf.solvers.accelerated import balanced
+from ewnmf.solvers.accelerated import balanced, warm_up
 from ewnmf.solvers.minibatch import Batches, batched
 from ewnmf.solvers.orders import ORDERS, Run, State
-from ewnmf.solvers.registry import SOLVERS
+from ewnmf.solvers.registry import SOLVERS, Solver
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
@@ -134,7 +134,8 @@ def solve(
         run = Run(problem, data, start, workers, fixed, zero, chosen.coordinates, warm)
         iterations = chosen.iterate(run, max_iter, order) if batches is None else batched(run, max_iter, batches)
         with nullcontext() if callbacks else single_threaded_blas():
-            stop, limited = _Stop(chosen.pace * tol, chosen.patience), _limited(iterations) if callbacks else iterations
+            plain = warm_up(run) + chosen.patience if chosen.extrapolates else 0
+            stop, limited = _Stop(tol, chosen, plain), _limited(iterations) if callbacks else iterations
             counted = limited if watch is None else _counted(limited, watch, max_iter)
             solution = _iterate(run, counted, stop, tuner, callbacks)
     if chosen.extrapolates and run.kernel.rule.scales_freely:
@@ -143,14 +144,20 @@ def solve(
 
 
 class _Stop:
-    """Whether ``E`` falls by at most `tol` of itself an iteration, over as many of them as `patience`."""
+    """Whether ``E`` falls by at most `tol` of itself an iteration, over as many of them as a solver has patience.
 
-    def __init__(self, tol: float, patience: int) -> None:
-        self.tol, self.last = tol, deque([math.inf] * patience, maxlen=patience)
+    Iterations are asked for as many times the fall as the solver's pace, but the first ones, which are `plain`.
+    """
+
+    def __init__(self, tol: float, solver: Solver, plain: int) -> None:
+        self.tol, self.pace, self.plain = tol, solver.pace, plain
+        self.last = deque([math.inf] * solver.patience, maxlen=solver.patience)
 
     def due(self, E: float) -> bool:
         """Whether it has ended, with this value."""
-        before, most = self.last[0], self.tol * len(self.last)
+        self.plain -= 1
+        pace = self.pace if self.plain < 0 else 1.0
+        before, most = self.last[0], pace * self.tol * len(self.last)
         self.last.append(E)
         return self.tol > 0 and abs(before - E) <= most * before < math.inf
 
