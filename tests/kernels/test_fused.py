@@ -210,6 +210,8 @@ def test_powers_below_the_normal_numbers_are_those_of_the_reference(dtype: Any, 
 @pytest.mark.parametrize("loss", [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.3)])
 @pytest.mark.parametrize("gap", [False, True])
 def test_extreme_gammas(loss: losses.Loss, gap: bool, dtype: Any) -> None:
+    if gap and dtype == np.float32 and not isinstance(loss, losses.Euclidean):
+        pytest.skip("gaps in single precision are tried with one loss")
     X = np.random.default_rng(1).random((12, 7)).astype(dtype)
     if gap:
         X[3, 4] = np.nan
