@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from ewnmf.damage.expectation import Expectation
-from ewnmf.damage.learning import learn
+from ewnmf.damage.learning import _floor, learn
+from ewnmf.damage.repeats import repeats
 from ewnmf.damage.verdict import examine
 from ewnmf.datasets import make_damage, make_sensors, make_spectra
 from ewnmf.fitting.points import Sample
@@ -58,6 +59,25 @@ def test_damage_is_mended(kind, left):
     clean = spectra(120)
     X, mask = make_damage(clean, kind, random_state=0)
     assert error(mended(X), clean, mask) < left * error(X, clean, mask)
+
+
+def test_values_that_are_known_to_be_damaged_widen_no_spread():
+    """Of a value that half of an attribute has most are sure to be damaged: those that are left are no majority."""
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    X[:90, 1] = 0
+    known = np.ones(X.shape, dtype=bool)
+    along = repeats(X.T, known.T)
+    assert _floor(X, np.zeros(3), known, along)[1] > 0
+    known[:80, 1] = False
+    np.testing.assert_array_equal(_floor(X, np.zeros(3), known, along), 0)
+
+
+def test_many_columns_dead_for_half_of_the_points():
+    """Every point then has the value, in a fifth of its entries; what runs is no background all the same."""
+    clean = spectra(40)
+    clean -= clean.min(axis=0)
+    X, mask = make_damage(clean, "dead", strength="strong", random_state=0)
+    assert error(mended(X), clean, mask) < 0.1 * error(X, clean, mask)
 
 
 def test_the_same_band_in_many_points():

@@ -6,6 +6,7 @@ import numpy as np
 
 from ewnmf.damage.repeats import (
     common_values,
+    in_runs,
     often,
     repeats,
     standing_out,
@@ -44,6 +45,23 @@ def test_usual_and_common_values():
     assert np.isnan(usual[4])
     across = repeats(X, seen)
     np.testing.assert_array_equal(common_values(X, across, often(across.counts, 100)), [0])
+
+
+def test_a_run_of_a_value_is_told_from_a_background():
+    """Both have a value that most points have somewhere; a background is scattered over the points."""
+    X, seen = continuous(), np.ones((200, 100), dtype=bool)
+    X[60:150, 3] = 0
+    X[np.random.default_rng(1).permutation(200)[:90], 4] = 0
+    along = repeats(X.T, seen.T)
+    found = in_runs(X, along, X.T == 0, seen)
+    np.testing.assert_array_equal(found[3], X[:, 3] == 0)
+    assert not found[4].any()
+    walks = np.cumsum(X, axis=0) / 10
+    walks[60:150, :60] = -9
+    assert not in_runs(walks, repeats(walks.T, seen.T), walks.T == -9, seen).any()
+    for j in range(60):
+        walks[:, j] = np.roll(walks[:, j], 3 * j)
+    assert in_runs(walks, repeats(walks.T, seen.T), walks.T == -9, seen)[:60].any(axis=1).all()
 
 
 def test_a_group_is_judged_by_all_its_scores():

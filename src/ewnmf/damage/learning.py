@@ -17,6 +17,7 @@ from ewnmf.damage.pairs import Pairs
 from ewnmf.damage.repeats import (
     Repeats,
     common_values,
+    in_runs,
     often,
     repeats,
     standing_out,
@@ -61,7 +62,9 @@ def learn(sample: Sample) -> Calibration:
     in_points = often(across.counts, X.shape[1])
     common = common_values(X, across, in_points)
     in_points &= (usual != X) & ~np.isin(X, common)
-    in_columns = standing_out(along) & ~np.isin(X.T, common)
+    in_columns = standing_out(along)
+    is_common = np.isin(X.T, common)
+    in_columns &= ~is_common | in_runs(X, along, in_columns & is_common, seen)
     asked = in_points | in_columns.T
     floor = _floor(X, center, seen & ~asked, along)
     sure, hidden = asked, asked | ~seen
@@ -130,7 +133,8 @@ def _floor(X: Array, center: Array, known: Array, along: Repeats) -> Array:
     then, and all of it where most have.
     """
     count = np.maximum(known.sum(axis=0), 1)
-    share = np.where(known.T, along.counts, 0).max(axis=1, initial=0) / count
+    alike = np.bincount(along.groups.ravel(), known.T.ravel())[along.groups]
+    share = np.where(known.T, alike, 0).max(axis=1, initial=0) / count
     away = np.where(known, np.abs(X - center), 0)
     largest = away.max(axis=0, initial=0)
     outer = column_quantiles(np.where(known, away, np.nan), _ALL)

@@ -14,6 +14,7 @@ from ewnmf._types import Array
 __all__ = [
     "Repeats",
     "common_values",
+    "in_runs",
     "often",
     "repeats",
     "standing_out",
@@ -33,8 +34,8 @@ _SCATTERED, _RUN, _BROKEN = 10.0, 0.0, 0.25
 """How strange a repeated value has to be, as the logarithm of a ratio of likelihoods; and what makes it a run."""
 _ORDERED = 0.3
 """Neighbouring points are so alike, as a correlation, where their order means something."""
-_SAME = 0.5
-"""Values of two attributes come together where they share this part of their points."""
+_SAME, _AT_ONCE = 0.5, 0.8
+"""Values of two attributes come together where they share this part of their points; and at once where this."""
 _NARROW, _SIGN = 0.05, 3.0
 """Expectations have so much of their variance left, at the least; and one of them says so much, at the most."""
 _FAR = 10.0
@@ -117,6 +118,29 @@ def standing_out(within: Repeats) -> Array:
     return found
 
 
+def in_runs(X: Array, within: Repeats, asked: Array, seen: Array) -> Array:
+    """Where values that are `asked` for (m x n) repeat in a run of points, as a background does not.
+
+    Where attributes run anyhow, as in time, a background is in most attributes at once (a plant that stands still).
+    """
+    lines, places, ordered = [], [], []
+    for j in np.flatnonzero(asked.any(axis=1)):
+        for number in np.unique(within.groups[j, asked[j]]):
+            at = within.groups[j] == number
+            rest = ~at & seen[:, j]
+            needed = _needed(at, X[:, j], rest) if rest.sum() >= _FEWEST else _SCATTERED
+            if needed < _SCATTERED:
+                lines.append(j)
+                places.append(at)
+                ordered.append(needed == _RUN)
+    found = np.zeros(asked.shape, dtype=bool)
+    if lines:
+        alone = (_overlaps(np.array(places)) > _AT_ONCE).mean(axis=1) < _HALF
+        for j, at, kept in zip(lines, places, alone | ~np.array(ordered), strict=True):
+            found[j] |= at & kept
+    return found
+
+
 def stuck_values(X: Array, within: Repeats, asked: Array, expected: Array, seen: Array) -> tuple[Array, Array]:
     """Attributes and values (k each) that repeat where nothing says that they should.
 
@@ -144,11 +168,17 @@ def stuck_values(X: Array, within: Repeats, asked: Array, expected: Array, seen:
 
 def _together(places: Array, strange: Array) -> Array:
     """How strange values are (k), with those that other attributes have in the same points: `places` (k x n)."""
+    joined: Array = (_overlaps(places) > _SAME) @ strange
+    return joined
+
+
+def _overlaps(places: Array) -> Array:
+    """The share of points that two sets of them (k x n) have in common, of all that are in one (k x k)."""
     at = places.astype(np.float64)
     both = at @ at.T
     size = at.sum(axis=1)
-    joined: Array = (both > _SAME * (size[:, None] + size - both)) @ strange
-    return joined
+    shares: Array = both / np.maximum(size[:, None] + size - both, 1)
+    return shares
 
 
 def _strangeness(value: float, y: Array, x: Array, usual: Array) -> float:
