@@ -25,9 +25,8 @@ SOLVERS = ("mu", "accelerated")
 SLACK = 1e-9
 WORDS = """\
 `E` is the objective above its bound. The transcription makes {iterations} iterations; ours run from the same start,
-order {order}, until their `E` is no higher. The target is judged by the faster of both solvers; the estimators' default
-is `solver="mu"`, because the accelerated one, which needs far fewer iterations to the same `E`, led to worse
-clusterings at small gamma. Steps that it took back are in its time and not in its iterations. Best of so many runs
+order {order}, until their `E` is no higher. The target is judged by the faster of both solvers; `EWNMF` takes the
+accelerated one by itself. Steps that it took back are in its time and not in its iterations. Best of so many runs
 (transcription and ours): {rounds}."""
 Curve = list[tuple[float, float]]
 
