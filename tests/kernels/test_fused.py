@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import product
 from typing import Any
 from unittest.mock import patch
 
@@ -206,12 +207,15 @@ def test_powers_below_the_normal_numbers_are_those_of_the_reference(dtype: Any, 
     np.testing.assert_allclose(mine, theirs, rtol=1000 * limits.eps, atol=4 * limits.smallest_subnormal)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("loss", [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.3)])
-@pytest.mark.parametrize("gap", [False, True])
+@pytest.mark.parametrize(
+    ("loss", "gap", "dtype"),
+    [
+        *product([losses.Euclidean()], [False, True], [np.float64, np.float32]),
+        *product([losses.KullbackLeibler(), losses.Alpha(0.3)], [False, True], [np.float64]),
+        *product([losses.KullbackLeibler(), losses.Alpha(0.3)], [False], [np.float32]),
+    ],
+)
 def test_extreme_gammas(loss: losses.Loss, gap: bool, dtype: Any) -> None:
-    if gap and dtype == np.float32 and not isinstance(loss, losses.Euclidean):
-        pytest.skip("gaps in single precision are tried with one loss")
     X = np.random.default_rng(1).random((12, 7)).astype(dtype)
     if gap:
         X[3, 4] = np.nan
