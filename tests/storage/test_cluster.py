@@ -121,8 +121,10 @@ class TestFit:
         np.testing.assert_array_equal(two.components_, other.components_)
         np.testing.assert_array_equal(two.loss_curve_, other.loss_curve_)
 
-    def test_lost_codes_are_made_anew(self, X: Any, D: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        memory = ewnmf.EWNMF(3, gamma=0.1, solver="mu", max_iter=60, tol=0, random_state=0).fit(X)
+    @pytest.mark.parametrize("solver", ["mu", "accelerated"])
+    def test_lost_codes_are_made_anew(self, solver: str, X: Any, D: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+        options: dict[str, Any] = {"gamma": 0.1, "solver": solver, "max_iter": 60, "tol": 0, "random_state": 0}
+        memory = ewnmf.EWNMF(3, **options).fit(X)
         sweep, calls = visits.Sweep.__call__, iter(range(10**6))
 
         def losing(self: Any, chunk: Any) -> Any:
@@ -131,7 +133,7 @@ class TestFit:
             return sweep(self, chunk)
 
         monkeypatch.setattr(visits.Sweep, "__call__", losing)
-        model = ewnmf.EWNMF(3, gamma=0.1, solver="mu", max_iter=60, tol=0, random_state=0).fit(D)
+        model = ewnmf.EWNMF(3, **options).fit(D)
         assert model.n_lost_blocks_ == 2
         assert (np.diff(model.loss_curve_) > 1e-9).sum() <= 1
         assert model.objective_ == pytest.approx(memory.objective_, abs=0.05 * abs(np.ptp(memory.loss_curve_)))

@@ -36,16 +36,19 @@ def accelerated(run: Run, max_iter: int, first: str, onwards: Callable[..., Arra
     A point whose ``E`` lies above that of the one before is given up: the run goes back to the last factors that
     a plain step reached, whose ``E`` is higher by rounding alone, and starts to extrapolate anew. Where it is, nothing
     is left to gain. Only points that are kept are reported, so ``E`` never rises.
+    Where codes were lost and made anew, ``E`` is not held against what was before: the run goes on from there.
     """
     weighting = run.opening
     if first == "components-first":
         run.move_basis(run.start_sums())
     reached, momentum, last = run.state, 1.0, math.inf
     kept, plain = (run.state, Measure()), True
-    warm = warm_up(run)
+    warm, losses = warm_up(run), run.codes.losses
     for number in range(max_iter):
         codes, stats, measure = run.sweep_codes_first((), weighting)
         measure = run.with_penalty(measure)
+        if codes.losses > losses:
+            losses, last, momentum = codes.losses, math.inf, 1.0
         if number > 0 and not measure.E <= last:
             if plain:
                 yield kept

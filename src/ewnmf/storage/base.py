@@ -31,6 +31,11 @@ class Codes(ABC):
     nobody refers to any more is free to be used again. Several runs may hold codes of the same points.
     """
 
+    @property
+    def losses(self) -> int:
+        """How often codes of the run were lost so far and made anew; from then on they are others than they were."""
+        return 0
+
     @abstractmethod
     def sweep(self, work: Callable[..., Swept], *, keep: bool = False) -> tuple[Codes, Stats, Measure]:
         """``work(block, H)`` on every block: the codes that it made, its summed statistics and its summed measure.

@@ -35,6 +35,11 @@ class CodesInCluster(Codes):
     def _fleet(self) -> Fleet:
         return self._data.X.points.fleet  # type: ignore[no-any-return]
 
+    @property
+    def losses(self) -> int:
+        """How often a worker was lost with codes."""
+        return len(self._fleet.losses)
+
     def _moved(self, version: Version, sweep: Any) -> CodesInCluster:
         return CodesInCluster(self._data, version, replace(self._recipe, sweep=sweep), self._n_components)
 
