@@ -261,8 +261,7 @@ class WelschForm(NamedTuple):
 
 
 @pytest.mark.filterwarnings("error:.*NumPy reference")
-@pytest.mark.parametrize("order", ["codes-first", "components-first"])
-@pytest.mark.parametrize("weights", [False, True])
+@pytest.mark.parametrize(("order", "weights"), [("codes-first", True), ("components-first", False)])
 def test_own_parts_with_scalar_forms_are_compiled(order: str, weights: bool, X: np.ndarray) -> None:
     options: dict[str, Any] = {"order": order, "rng": 0, "max_iter": 15}
     if weights:

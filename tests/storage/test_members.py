@@ -31,7 +31,7 @@ from ewnmf.storage.sparse import Sparse
 from ewnmf.storage.threads import Workers
 from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.uniform import Uniform
-from tests.problems import DEFINED, Case, Instance, Recipe
+from tests.problems import DEFINED, Case, Instance, Recipe, kernels
 
 Array = Any
 
@@ -292,10 +292,11 @@ def test_codes_in_a_file_have_the_bits_of_memory(n_jobs: int, tmp_path: Path) ->
         instance = Instance.of(case, RECIPE)
         data = instance.data(case, width=4)
         for way in _ways(case):
-            mine, theirs = (
-                _solved_with(kind, instance.problem(case), data, instance.start(case), n_jobs=n_jobs, **way)
-                for kind in (CodesInMemory, type("_InFile", (CodesInFile,), {"folder": tmp_path}))
-            )
+            with kernels(case.common):
+                mine, theirs = (
+                    _solved_with(kind, instance.problem(case), data, instance.start(case), n_jobs=n_jobs, **way)
+                    for kind in (CodesInMemory, type("_InFile", (CodesInFile,), {"folder": tmp_path}))
+                )
             _same(mine, theirs)
 
 
