@@ -243,11 +243,13 @@ def _encode(first, given, how, work, room, left, tol, max_iter, last, going):
         fill_row(going, 1)
         product(work.gemm, codes[at:to], work.Wt, room.Y)
         _weigh(first, how, at, to, room, room.NP, left)
-        for _ in range(max_iter):
+        for left_over in range(max_iter - 1, -1, -1):
             _move_codes(work, how.loss, codes[at:to], room.NP, room.O, s[at:to], room.factors, moved)
             for r in range(STEP):
                 if going[r] > 0:
                     copy_row(moved[r], codes[at + r])
+            if left_over == 0:
+                break
             product(work.gemm, codes[at:to], work.Wt, room.Y)
             _weigh(given, how, at, to, room, room.NP, left)
             _add_penalty(codes[at:to], bounds, s[at:to], at, left)
