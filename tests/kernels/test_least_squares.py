@@ -191,7 +191,13 @@ def _compiled_batch() -> Any:
         pytest.skip("compilation is switched off")
     from ewnmf.kernels.compiled import batch, options
 
-    return numba.njit(**options.ENTRY)(lambda *given: batch.solve_batch(*given))
+    def solve(halves, start, U, vectors, marks, most):
+        for r in range(start.shape[0]):
+            batch.begin(halves, 0.0, start[r], r, vectors, marks)
+        for _ in range(batch.LOOKS):
+            batch.look_at_faces(halves, U, vectors, marks, most)
+
+    return numba.njit(**options.ENTRY)(solve)
 
 
 @given(K=st.integers(1, 20), seed=st.integers(0, 2**20), rank=st.integers(1, 25))
@@ -205,9 +211,9 @@ def test_systems_side_by_side_have_the_codes_of_single_ones(K: int, seed: int, r
 
     def found(order: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         halves = np.ascontiguousarray(G[order][:, *np.triu_indices(K)].T)
-        vectors, marks = np.zeros((6, K, n)), np.ones((4, n))
-        vectors[0], vectors[1] = b[order].T, start[order].T
-        solve_batch(halves, np.zeros((K, K, n)), vectors, marks, most)
+        vectors, marks = np.zeros((7, K, n)), np.ones((4, n))
+        vectors[0] = b[order].T
+        solve_batch(halves, start[order], np.zeros((K, K, n)), vectors, marks, most)
         back = np.argsort(order)
         return vectors[1].T[back], (marks[0] + marks[1] == 0)[back]
 

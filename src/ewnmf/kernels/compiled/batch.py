@@ -13,11 +13,11 @@ from numba import njit
 from ewnmf.kernels.compiled.options import APART, ROW
 from ewnmf.kernels.least_squares import DEPENDENT, SETTLED
 
-__all__ = ["LARGEST", "add_products", "solve_batch"]
+__all__ = ["LARGEST", "LOOKS", "add_products", "begin", "look_at_faces", "set_less"]
 
 LARGEST = 32
 """Components up to which systems are solved side by side; larger ones are vectors in themselves."""
-_LOOKS = 8
+LOOKS = 8
 """Sets of free components that are tried."""
 
 
@@ -25,6 +25,13 @@ _LOOKS = 8
 def _take_products(u, v, out):
     for r in range(out.size):
         out[r] -= u[r] * v[r]
+
+
+@njit(**APART)
+def set_less(u, v, out):
+    """``out = u - v`` for a number ``v``."""
+    for r in range(out.size):
+        out[r] = u[r] - v
 
 
 @njit(**APART)
@@ -74,18 +81,10 @@ def _pivot(U, G, free, lost, over):
 
 
 @njit(**APART)
-def _begin(G, h, free):
-    """What is above 0 is free, but for components that are nothing."""
-    for r in range(h.size):
-        at = h[r]
-        free[r] = 1.0 if (at > 0) & (G[r] > 0) else 0.0
-        h[r] = at * free[r]
-
-
-@njit(**APART)
 def _go(d, going, h):
     for r in range(h.size):
-        h[r] += d[r] * going[r]
+        at = h[r]
+        h[r] = d[r] if going[r] > 0 else at
 
 
 @njit(**APART)
@@ -117,14 +116,6 @@ def _end(more, lost, going):
     for r in range(going.size):
         goes, wants, gone = going[r], more[r], lost[r]
         going[r] = goes if (wants > 0) & (gone == 0) else 0.0
-
-
-@njit(**ROW)
-def _any(row):
-    total = 0.0
-    for r in range(row.size):
-        total += row[r]
-    return total > 0
 
 
 @njit(**ROW)
@@ -186,34 +177,42 @@ def _gain(b, h, least):
 
 
 @njit(**ROW)
-def solve_batch(G, U, vectors, marks, most):
-    """``min h'Gh - 2 b'h`` over ``0 <= h < most`` for the points that are `going`, from `h` and in place.
+def begin(G, ridge, code, r, vectors, marks):
+    """Point `r` goes on from `code`, where what is above 0 is free, but for components that are nothing.
 
-    Afterwards those that are still `going`, or `lost`, have no answer. ``G`` (K(K+1)/2 x n) holds upper halves, ``U``
-    (K x K x n) is room, `vectors` (6 x K x n) are ``b``, `h` and room, `marks` (4 x n) `going`, `lost` and room.
+    Its system does not have the `ridge` yet; the last of the `vectors` keep the code.
     """
-    b, h, g, d, free, over = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
+    h, free, at, l = vectors[1], vectors[2], vectors[6], 0
+    for k in range(code.size):
+        there = code[k] > 0 and G[l, r] + ridge > 0
+        at[k, r] = code[k]
+        h[k, r] = code[k] if there else 0.0
+        free[k, r] = 1.0 if there else 0.0
+        l += code.size - k
+    marks[0, r], marks[1, r] = 1.0, 0.0
+
+
+@njit(**ROW)
+def look_at_faces(G, U, vectors, marks, most):
+    """One look at ``min h'Gh - 2 b'h`` over ``0 <= h < most`` for the points that are `going`: their next `free` sets.
+
+    Afterwards those that are not `going` any more have their answer in `h`, unless they are `lost`. ``G``
+    (K(K+1)/2 x n) holds upper halves, ``U`` (K x K x n) is room, `vectors` (7 x K x n) are ``b``, `h`, `free` and room,
+    `marks` (4 x n) `going`, `lost` and room.
+    """
+    b, h, free, g, d, over = vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5]
     going, lost, more, least = marks[0], marks[1], marks[2], marks[3]
     K, l = h.shape[0], 0
-    _fill(lost, 0.0)
     for k in range(K):
-        _begin(G[l], h[k], free[k])
+        _mask(b[k], free[k], free[k], d[k])
+    _factorize(G, free, lost, over, U)
+    _solve_face(U, over, d)
+    for k in range(K):
+        _go(d[k], going, h[k])
+    _residual(G, b, h, g)
+    _gain(b, h, least)
+    _fill(more, 0.0)
+    for k in range(K):
+        _look(g[k], G[l], most, least, going, h[k], free[k], more, lost)
         l += K - k
-    for _ in range(_LOOKS):
-        _residual(G, b, h, g)
-        for k in range(K):
-            _mask(g[k], free[k], free[k], d[k])
-        _factorize(G, free, lost, over, U)
-        _solve_face(U, over, d)
-        for k in range(K):
-            _go(d[k], going, h[k])
-        _residual(G, b, h, g)
-        _gain(b, h, least)
-        _fill(more, 0.0)
-        l = 0
-        for k in range(K):
-            _look(g[k], G[l], most, least, going, h[k], free[k], more, lost)
-            l += K - k
-        _end(more, lost, going)
-        if not _any(going):
-            return
+    _end(more, lost, going)

@@ -13,7 +13,7 @@ from numba.extending import get_cython_function_address, intrinsic
 
 from ewnmf.kernels.compiled.options import ROW
 
-__all__ = ["add_product", "add_transposed_product", "gemm_address", "product", "product_with_transposed"]
+__all__ = ["add_transposed_product", "add_twice_transposed", "gemm_address", "product", "product_with_transposed"]
 
 _PLAIN, _TRANSPOSED = 78, 84
 """``N`` and ``T``."""
@@ -79,10 +79,10 @@ def product(gemm, left, right, out):
 
 
 @njit(**_OPTIONS)
-def add_product(gemm, left, stride, right, beta, out):
-    """``out = left @ right + beta out``, rows contiguous but for those of `left`, which are `stride` apart."""
-    n, m = right.shape
-    _gemm(gemm, (_PLAIN, _PLAIN), (m, out.shape[0], n), right, m, left, stride, beta, out, m)
+def add_twice_transposed(gemm, left, right, stride, beta, out):
+    """``out = left.T @ right.T + beta out``, rows contiguous but for those of `right`, which are `stride` apart."""
+    n, m = left.shape
+    _gemm(gemm, (_TRANSPOSED, _TRANSPOSED), (out.shape[1], m, n), right, stride, left, m, beta, out, out.shape[1])
 
 
 @njit(**_OPTIONS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ewnmf.kernels.compiled.blas import add_product, product_with_transposed
+from ewnmf.kernels.compiled.blas import add_twice_transposed, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row
@@ -212,14 +212,14 @@ def pair_rows(rows, pairs):
 
 @njit(**ROW)
 def add_systems(work, C, room):
-    """``W' diag(c) W`` of every slot, its upper half row by row."""
+    """``W' diag(c) W`` of every slot, its upper half row by row, in a column."""
     m, made = work.rows.shape[0], work.pairs.size > 0
     for at in range(0, m, STRETCH):
         n = min(STRETCH, m - at)
         if not made:
             _pair(work.rows[at : at + n], room.pairs)
         pairs = work.pairs[at : at + n] if made else room.pairs[:n]
-        add_product(work.double_gemm, C[:, at:], m, pairs, 0.0 if at == 0 else 1.0, room.V)
+        add_twice_transposed(work.double_gemm, pairs, C[:, at:], m, 0.0 if at == 0 else 1.0, room.V)
 
 
 @njit(**ROW)
@@ -259,16 +259,16 @@ def _solve(X, constant, gram, scale, work, room, codes, desk):
                     pulled[i] = constant[at + r, i] * X[at + r, i]
             else:
                 copy_row(X[at + r], pulled)
-        product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
+        product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q)
         if own:
             add_systems(work, room.C, room)
         for r in range(min(SLOTS, n - at)):
             if own:
-                unpack(room.V[r], G)
+                unpack(room.V[:, r], G)
                 for k in range(K):
                     G[k, k] += work.ridge
             for k in range(K):
-                b[k] = scale * room.Q[r, k] - work.linear
+                b[k] = scale * room.Q[k, r] - work.linear
                 h[k] = 0.0
             nonnegative(G, b, h, work.most, g, free, d, U)
             copy_row(h, codes[at + r])

@@ -98,8 +98,8 @@ class Systems(NamedTuple):
 class Slots(NamedTuple):
     """Buffers for the points that are solved together, a row each.
 
-    Reconstructions, weights of the systems, pulled residuals and their products, systems; then products of pairs of
-    components, two rows, and losses.
+    Reconstructions, weights of the systems and pulled residuals; the products of these and the systems have a column
+    each. Then products of pairs of components, two rows, and losses.
     """
 
     Y: Array

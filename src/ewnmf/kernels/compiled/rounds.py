@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from ewnmf.kernels.compiled.batch import LARGEST, add_products, solve_batch
+from ewnmf.kernels.compiled.batch import LARGEST, LOOKS, add_products, begin, look_at_faces, set_less
 from ewnmf.kernels.compiled.blas import product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import decline, has
@@ -51,41 +51,29 @@ def _model(how, x, y, d, t, factor, curved, c, r):
 
 
 @njit(**ROW)
-def _lay(work, room, codes, point, fresh, G, vectors, going):
-    """The models of the fresh slots side by side."""
-    b, h, K = vectors[0], vectors[1], codes.shape[1]
-    for r in range(SLOTS):
-        going[r] = fresh[r]
-        code, half = codes[max(point[r], 0)], room.V[r]
-        for k in range(K):
-            h[k, r] = code[k]
-            b[k, r] = room.Q[r, k] - work.linear
-        for l in range(half.size):
-            G[l, r] = half[l]
-    l = 0
+def _lay(work, room, vectors):
+    """The models of all slots side by side; those of points that are being solved are what they were, to the bit."""
+    b, at, G, K, l = vectors[0], vectors[6], room.V, vectors.shape[1], 0
     for k in range(K):
-        add_products(G[l], h[k], b[k])
+        set_less(room.Q[k], work.linear, b[k])
+    for k in range(K):
+        add_products(G[l], at[k], b[k])
         for j in range(k + 1, K):
-            add_products(G[l + j - k], h[k], b[j])
-            add_products(G[l + j - k], h[j], b[k])
+            add_products(G[l + j - k], at[k], b[j])
+            add_products(G[l + j - k], at[j], b[k])
         for r in range(SLOTS):
             G[l, r] += work.ridge
         l += K - k
 
 
 @njit(**ROW)
-def _aim(work, room, r, code, G, U, b, h, g, free, d, aim):
+def _aim(room, r, code, vectors, most, G, U, b, h, g, free, d, aim):
     """Where the model of a point has its least value."""
-    K = code.size
-    unpack(room.V[r], G)
+    unpack(room.V[:, r], G)
     copy_row(code, h)
-    for k in range(K):
-        b[k] = room.Q[r, k] - work.linear
-        for l in range(K):
-            b[k] += G[k, l] * h[l]
-    for k in range(K):
-        G[k, k] += work.ridge
-    nonnegative(G, b, h, work.most, g, free, d, U)
+    for k in range(code.size):
+        b[k] = vectors[0, k, r]
+    nonnegative(G, b, h, most, g, free, d, U)
     copy_row(h, aim)
 
 
@@ -107,9 +95,8 @@ def desks(K, dtype):
     """The room of `descend` for a single system, for what is known of the slots, and for systems side by side."""
     both, vectors, side = np.empty((2, K, K)), np.empty((4, K)), K if K <= LARGEST else 0
     single = *both, *vectors, np.empty(K, dtype=np.int64)
-    slots = np.empty((2 * SLOTS, K), dtype), np.empty(SLOTS), np.empty(SLOTS), np.empty(6 * SLOTS, np.int64)
-    halves, factors = np.empty((side * (side + 1) // 2, SLOTS)), np.empty((side, side, SLOTS))
-    return single, slots, (halves, factors, np.empty((6, side, SLOTS)), np.empty((4, SLOTS)))
+    slots = np.empty((2 * SLOTS, K), dtype), np.empty(SLOTS), np.empty(SLOTS), np.empty(7 * SLOTS, np.int64)
+    return single, slots, (np.empty((side, side, SLOTS)), np.zeros((7, K, SLOTS)), np.zeros((4, SLOTS)))
 
 
 @entry(**ENTRY)
@@ -120,12 +107,14 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
     """
     tol = max(tol, flat - 1)
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
-    (G, U, b, h, g, d, free), (steps, last, fell, marks), (halves, factors, vectors, left) = desks
+    (G, U, b, h, g, d, free), (steps, last, fell, marks), (factors, vectors, left) = desks
     trial, aim = steps[:SLOTS], steps[SLOTS:]
     point, tries, rounds = marks[:SLOTS], marks[SLOTS : 2 * SLOTS], marks[2 * SLOTS : 3 * SLOTS]
-    curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS :]
+    curved, again, fresh = marks[3 * SLOTS : 4 * SLOTS], marks[4 * SLOTS : 5 * SLOTS], marks[5 * SLOTS : 6 * SLOTS]
+    looks = marks[6 * SLOTS :]
     for r in range(SLOTS):
         _empty_slot(room, trial, point, r)
+        looks[r] = -1
     ready, busy = 0, 0
     while ready < n or busy > 0:
         for r in range(SLOTS):
@@ -138,9 +127,8 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
         product(work.gemm, trial, work.Wt, room.Y)
         moving = False
         for r in range(SLOTS):
-            fresh[r] = False
-            j = point[r]
-            if j < 0:
+            j, fresh[r] = point[r], False
+            if j < 0 or looks[r] >= 0:
                 continue
             x, y, t, e = X[j], room.Y[r], room.rows[0], room.rows[1]
             p = prior_row(given.P, j)
@@ -176,18 +164,26 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
                 _empty_slot(room, trial, point, r)
                 busy -= 1
         if moving:
-            product_with_transposed(work.double_gemm, room.R, work.double_Wt, room.Q)
+            product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q)
             add_systems(work, room.C, room)
-        if moving and K <= LARGEST:
-            _lay(work, room, codes, point, fresh, halves, vectors, left[0])
-            solve_batch(halves, factors, vectors, left, work.most)
+            for r in range(SLOTS):
+                if fresh[r]:
+                    begin(room.V, work.ridge, codes[point[r]], r, vectors, left)
+                    looks[r] = 0
+            _lay(work, room, vectors)
+        if K <= LARGEST and busy > 0:
+            look_at_faces(room.V, factors, vectors, left, work.most)
         for r in range(SLOTS):
-            if fresh[r]:
-                if K > LARGEST or left[0, r] + left[1, r] > 0:
-                    _aim(work, room, r, codes[point[r]], G, U, b, h, g, free, d, aim[r])
-                else:
-                    for k in range(K):
-                        aim[r, k] = vectors[1, k, r]
-                copy_row(aim[r], trial[r])
-                tries[r] = 0
-                rounds[r] += 1
+            if looks[r] < 0:
+                continue
+            looks[r] += 1
+            if K > LARGEST or left[1, r] > 0 or looks[r] == LOOKS:
+                _aim(room, r, codes[point[r]], vectors, work.most, G, U, b, h, g, free, d, aim[r])
+            elif left[0, r] > 0:
+                continue
+            else:
+                for k in range(K):
+                    aim[r, k] = vectors[1, k, r]
+            copy_row(aim[r], trial[r])
+            left[0, r], looks[r], tries[r] = 0.0, -1, 0
+            rounds[r] += 1
