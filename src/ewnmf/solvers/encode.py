@@ -13,6 +13,7 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.base import Block, Facts
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
+from ewnmf.storage.dense import block_width
 from ewnmf.storage.threads import Workers, count_workers
 
 __all__ = ["encode", "weights_of"]
@@ -22,7 +23,7 @@ _WIDTH = 32
 of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
 
 _WIDEST = 512
-"""Points in a block at the most, where a point has nothing to do with the others of its block."""
+"""Points in a block at the most, where one has nothing to do with the others; there may be more of short ones."""
 
 _LARGEST = 0.4
 """A start is at most this power of the largest number, in what it reconstructs too: squares of that can be summed."""
@@ -47,13 +48,14 @@ def encode(
     data, kernel = _thin(problem, data, facts, tiny)
     with Workers(count_workers(n_jobs)) as workers:
         work = partial(_encode, kernel, W, max_iter, tol)
-        width = _width(data.n_points, workers.n_workers) if kernel.rule.solves_codes else _WIDTH
+        width = _width(data.n_points, W.shape[0], workers.n_workers) if kernel.rule.solves_codes else _WIDTH
         return data.tabulate(work, W.shape[1], W.dtype, workers=workers, width=width)
 
 
-def _width(n_points: int, n_workers: int) -> int:
-    """Points in a block where many of them cost less: about four blocks for every thread."""
-    return min(max(_WIDTH, -(-n_points // (4 * n_workers * _WIDTH)) * _WIDTH), _WIDEST)
+def _width(n_points: int, n_attributes: int, n_workers: int) -> int:
+    """Points in a block where many of them cost less: about four blocks for every thread, where there are several."""
+    blocks = 1 if n_workers == 1 else 4 * n_workers
+    return min(max(_WIDTH, -(-n_points // (blocks * _WIDTH)) * _WIDTH), max(_WIDEST, block_width(n_attributes)))
 
 
 def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -> Array:
