@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Any
 
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
 
 __all__ = ["ALLOCATING", "APART", "ENTRY", "INLINE", "ROW", "SAFE"]
 
@@ -33,6 +34,34 @@ class _Defined:
         self.module.data_layout = layout
 
 
+_IDLE = {
+    "WithLifting",
+    "InlineClosureLikes",
+    "RewriteDynamicRaises",
+    "MakeFunctionToJitFunction",
+    "InlineInlinables",
+    "FindLiterallyCalls",
+    "LiteralUnroll",
+    "LiteralPropagationSubPipelinePass",
+    "InlineOverloads",
+    "NopythonRewrites",
+    "NoPythonSupportedFeatureValidation",
+    "AnnotateTypes",
+    "DumpParforDiagnostics",
+}
+"""Passes for what the compiled code here does not have: contexts, errors, closures, literals, expressions of arrays."""
+
+
+def _without_idle(passes: Any) -> Any:
+    """The same pipeline without idle passes."""
+    needed = PassManager(passes.pipeline_name)
+    for part, words in passes.passes:
+        if part.__name__ not in _IDLE:
+            needed.add_pass(part, words)
+    needed.finalize()
+    return needed
+
+
 class _Direct(Compiler):  # type: ignore[misc, unused-ignore]
     """Numba's compiler without work whose result nobody uses: what Python calls is optimised whole, and once.
 
@@ -51,7 +80,7 @@ class _Direct(Compiler):  # type: ignore[misc, unused-ignore]
                 optimize = library._optimize_functions
                 library._optimize_functions = lambda module: optimize(_Defined(module))
                 library._optimize_final_module = partial(_optimize, library, codegen) if self.optimizes else _nothing
-        return super().define_pipelines()
+        return [_without_idle(passes) for passes in super().define_pipelines()]
 
 
 def _optimize(library: Any, codegen: Any) -> None:
