@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from ewnmf.kernels.compiled.options import APART, ROW
+from ewnmf.kernels.compiled.vector_math import larger
 from ewnmf.kernels.least_squares import DEPENDENT, SETTLED
 
 __all__ = ["LARGEST", "LOOKS", "add_products", "begin", "look_at_faces", "set_less"]
@@ -90,7 +91,7 @@ def _go(d, going, h):
 @njit(**APART)
 def _root(row):
     for r in range(row.size):
-        row[r] = np.sqrt(max(SETTLED * row[r], 0.0))
+        row[r] = np.sqrt(larger(SETTLED * row[r], 0.0))
 
 
 @njit(**APART)
@@ -101,7 +102,7 @@ def _look(g, G, most, least, going, h, free, more, lost):
     """
     for r in range(h.size):
         at, slope, was, unsettled, gone = h[r], g[r], free[r], more[r], lost[r]
-        enough = least[r] * np.sqrt(max(G[r], 0.0))
+        enough = least[r] * np.sqrt(larger(G[r], 0.0))
         gains = (was == 0) & (slope > enough) & (G[r] > 0)
         below = (was > 0) & (at <= 0)
         more[r] = 1.0 if gains | below | ((was > 0) & (abs(slope) > enough)) else unsettled

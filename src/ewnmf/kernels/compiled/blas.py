@@ -12,6 +12,7 @@ from numba.core import cgutils
 from numba.extending import get_cython_function_address, intrinsic
 
 from ewnmf.kernels.compiled.options import ROW
+from ewnmf.kernels.compiled.vector_math import lesser
 
 __all__ = ["add_transposed_product", "add_twice_transposed", "gemm_address", "product", "product_with_transposed"]
 
@@ -65,7 +66,7 @@ def _gemm(typingctx: Any, address: Any, flips: Any, shape: Any, a: Any, lda: Any
 def _stretch(length, others, unit):
     """How much of a side makes a small product, the two other sides having `others` for a product; else all of it."""
     most = _SMALL // others // unit * unit
-    return length if most == 0 else min(most, length)
+    return length if most == 0 else lesser(most, length)
 
 
 @njit(**_OPTIONS)
@@ -74,7 +75,7 @@ def product(gemm, left, right, out):
     b, K, m = left.shape[0], left.shape[1], right.shape[1]
     step = _stretch(m, b * K, 64)
     for at in range(0, m, step):
-        shape = (min(step, m - at), b, K)
+        shape = (lesser(step, m - at), b, K)
         _gemm(gemm, (_PLAIN, _PLAIN), shape, right[:, at:], m, left, K, 0.0, out[:, at:], m)
 
 
@@ -92,7 +93,7 @@ def product_with_transposed(gemm, left, right, out):
     many = left.shape[1] // m
     step = _stretch(b, m * K, 8 * many)
     for at in range(0, b, step):
-        shape = (K, min(step, b - at), m)
+        shape = (K, lesser(step, b - at), m)
         _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right, m, left[at // many :], m, 0.0, out[at:], K)
 
 
@@ -102,5 +103,5 @@ def add_transposed_product(gemm, left, right, out):
     b, K, m = left.shape[0], left.shape[1], right.shape[1]
     step = _stretch(m, b * K, 64)
     for at in range(0, m, step):
-        shape = (min(step, m - at), K, b)
+        shape = (lesser(step, m - at), K, b)
         _gemm(gemm, (_PLAIN, _TRANSPOSED), shape, right[:, at:], m, left, K, 1.0, out[:, at:], m)

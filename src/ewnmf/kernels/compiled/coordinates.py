@@ -8,6 +8,7 @@ from numba import njit
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.options import ALLOCATING, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot
+from ewnmf.kernels.compiled.vector_math import larger, lesser
 
 __all__ = ["measure_rows", "move_rows"]
 
@@ -18,7 +19,7 @@ def _sweep(G, ridge, most, first, h, g):
     for k in range(first, h.size):
         curvature = G[k, k] + ridge
         if curvature > 0:
-            best = min(max(h[k] + g[k] / curvature, 0.0), most)
+            best = lesser(larger(h[k] + g[k] / curvature, 0.0), most)
             step = best - h[k]
             if step != 0:
                 h[k] = best

@@ -13,6 +13,7 @@ from ewnmf.kernels.compiled.blas import add_twice_transposed, product_with_trans
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row
+from ewnmf.kernels.compiled.vector_math import larger, lesser
 from ewnmf.kernels.least_squares import DEPENDENT, ROUNDS, SETTLED, SWEEPS
 
 __all__ = [
@@ -38,7 +39,7 @@ def _sweep(G, h, g, most):
     """One coordinate after the other at its best value, the others fixed; `g` is ``b - G h`` before and after."""
     for k in range(h.size):
         if G[k, k] > 0:
-            best = min(max(h[k] + g[k] / G[k, k], 0.0), most)
+            best = lesser(larger(h[k] + g[k] / G[k, k], 0.0), most)
             step = best - h[k]
             if step != 0:
                 h[k] = best
@@ -133,7 +134,7 @@ def _fit_face(G, b, h, g, most, free, d, U):
             if d[i] != 0 and (end - h[free[i]]) / d[i] < share:
                 share, first = (end - h[free[i]]) / d[i], i
         for i in range(n):
-            h[free[i]] = min(max(h[free[i]] + share * d[i], 0.0), most)
+            h[free[i]] = lesser(larger(h[free[i]] + share * d[i], 0.0), most)
         if first >= 0:
             h[free[first]] = 0.0 if d[first] < 0 else most
         _residual(G, b, h, g)
@@ -144,7 +145,7 @@ def _fit_face(G, b, h, g, most, free, d, U):
 @njit(**ROW)
 def _settled(G, b, h, g, most):
     """Whether no coordinate has more to gain than rounding."""
-    least = np.sqrt(max(SETTLED * dot(b, h), 0.0))
+    least = np.sqrt(larger(SETTLED * dot(b, h), 0.0))
     for k in range(h.size):
         stuck = (h[k] <= 0 and g[k] <= 0) or (h[k] >= most and g[k] >= 0)
         if G[k, k] > 0 and not stuck and abs(g[k]) > least * np.sqrt(G[k, k]):
@@ -215,7 +216,7 @@ def add_systems(work, C, room):
     """``W' diag(c) W`` of every slot, its upper half row by row, in a column."""
     m, made = work.rows.shape[0], work.pairs.size > 0
     for at in range(0, m, STRETCH):
-        n = min(STRETCH, m - at)
+        n = lesser(STRETCH, m - at)
         if not made:
             _pair(work.rows[at : at + n], room.pairs)
         pairs = work.pairs[at : at + n] if made else room.pairs[:n]
@@ -262,7 +263,7 @@ def _solve(X, constant, gram, scale, work, room, codes, desk):
         product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q)
         if own:
             add_systems(work, room.C, room)
-        for r in range(min(SLOTS, n - at)):
+        for r in range(lesser(SLOTS, n - at)):
             if own:
                 unpack(room.V[:, r], G)
                 for k in range(K):

@@ -13,6 +13,7 @@ from ewnmf.kernels.compiled.formulas import decline, has
 from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, nonnegative, unpack
 from ewnmf.kernels.compiled.options import ENTRY, ROW
 from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
+from ewnmf.kernels.compiled.vector_math import larger
 from ewnmf.kernels.least_squares import CURVED, SHARES, SOON
 
 __all__ = ["descend", "desks"]
@@ -30,7 +31,7 @@ def _curvature_of(weighting, loss):
     if has(weighting, "decline"):
 
         def falling(weighting, loss):
-            return 2 * max(0.5 - decline(weighting, loss), CURVED / 2)
+            return 2 * larger(0.5 - decline(weighting, loss), CURVED / 2)
 
         return falling
     return lambda weighting, loss: 1.0
@@ -80,7 +81,7 @@ def _aim(room, r, code, vectors, most, G, U, b, h, g, free, d, aim):
 @njit(**ROW)
 def _ahead(fall, fell):
     """What the next round is expected to gain after the last two."""
-    return max(fall * (fall / fell), SOON * fall) if 0 < fall < fell else fall
+    return larger(fall * (fall / fell), SOON * fall) if 0 < fall < fell else fall
 
 
 @njit(**ROW)
@@ -105,7 +106,7 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
 
     Steps are taken up to `flat` times the last ``E``, and a fall by that much is none.
     """
-    tol = max(tol, flat - 1)
+    tol = larger(tol, flat - 1)
     X, K, n, real = given.X, codes.shape[1], given.X.shape[0], codes.dtype.type
     (G, U, b, h, g, d, free), (steps, last, fell, marks), (factors, vectors, left) = desks
     trial, aim = steps[:SLOTS], steps[SLOTS:]

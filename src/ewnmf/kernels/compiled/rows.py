@@ -15,7 +15,7 @@ from numba.extending import intrinsic, overload
 
 from ewnmf.kernels.compiled.formulas import divergence, has, neg, pos, share, shortfall, slope, value
 from ewnmf.kernels.compiled.options import ROW, SAFE
-from ewnmf.kernels.compiled.vector_math import bits, number
+from ewnmf.kernels.compiled.vector_math import bits, larger, lesser, number
 
 __all__ = [
     "copy_row",
@@ -70,7 +70,7 @@ def dot(left, right):
 def _lowest(row):
     lowest = bits(row[0])
     for i in range(row.size):
-        lowest = min(lowest, bits(row[i]))
+        lowest = lesser(lowest, bits(row[i]))
     return number(lowest)
 
 
@@ -81,7 +81,7 @@ def _lowest_seen(row, p):
     lowest = largest
     for i in range(row.size):
         order = bits(row[i])
-        lowest = min(lowest, order if p[i] > zero else largest)
+        lowest = lesser(lowest, order if p[i] > zero else largest)
     return number(lowest)
 
 
@@ -91,7 +91,7 @@ def _scan(loss, x, y):
     lowest, total = bits(divergence(loss, x[0], y[0])), 0.0
     for i in range(x.size):
         d = divergence(loss, x[i], y[i])
-        lowest = min(lowest, bits(d))
+        lowest = lesser(lowest, bits(d))
         total += d
     return number(lowest), total
 
@@ -290,7 +290,7 @@ def _excess(how, x, y, p, silent, mass, lowest, d, e):
         if lacking > -weighting.even_below:
             _above(d, e, lowest)
             return lowest + (sum_of_row(e) if p is None else dot(p, e)) / total, total
-        log_share = np.log1p(max(lacking, -0.5))
+        log_share = np.log1p(larger(lacking, -0.5))
     return lowest - weighting.held * log_share, total
 
 

@@ -30,6 +30,7 @@ from ewnmf.kernels.compiled.rows import (
     weigh_row,
     weights_row,
 )
+from ewnmf.kernels.compiled.vector_math import lesser
 
 __all__ = ["GROUP", "STEP", "encode", "sweep_codes_first", "sweep_components_first"]
 
@@ -62,7 +63,7 @@ def _step_plainly(loss, num, den, codes, bounds, new):
     floor, cap, most = real(bounds.floor), real(bounds.cap), real(bounds.most)
     for k in range(codes.size):
         moved = codes[k] * factor(loss, num[k], den[k], cap)
-        new[k] = min(moved, most) if moved > floor else floor
+        new[k] = lesser(moved, most) if moved > floor else floor
 
 
 @njit(**ROW)
@@ -71,8 +72,8 @@ def _step_penalised(loss, num, den, codes, bounds, weight, new):
     floor, cap, most = real(bounds.floor), real(bounds.cap), real(bounds.most)
     linear, ridge = weight * bounds.linear, weight * bounds.ridge
     for k in range(codes.size):
-        moved = codes[k] * real(min(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
-        new[k] = min(moved, most) if moved > floor else floor
+        moved = codes[k] * real(lesser(penalised_factor(loss, num[k], den[k], codes[k], linear, ridge, cap), cap))
+        new[k] = lesser(moved, most) if moved > floor else floor
 
 
 @njit(**ROW)
@@ -173,9 +174,9 @@ def sweep_codes_first(given, how, work, room, left, kept):
     """T (left in `kept`, if any), H, and the sums under that T."""
     X, s, loss, gemm, new = given.X, given.s, how.loss, work.gemm, left.new
     for top in range(0, X.shape[0], GROUP):
-        bottom = min(top + GROUP, X.shape[0])
+        bottom = lesser(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
-            to = min(at + WIDTH, bottom)
+            to = lesser(at + WIDTH, bottom)
             codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
             product(gemm, codes, work.Wt, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
@@ -194,9 +195,9 @@ def sweep_components_first(before, given, how, work, room, left, kept):
     """H under the weights of the factors before the basis moved, then T (left in `kept`, if any), then the sums."""
     X, s, loss, gemm, new = given.X, given.s, how.loss, work.gemm, left.new
     for top in range(0, X.shape[0], GROUP):
-        bottom = min(top + GROUP, X.shape[0])
+        bottom = lesser(top + GROUP, X.shape[0])
         for at in range(top, bottom, WIDTH):
-            to = min(at + WIDTH, bottom)
+            to = lesser(at + WIDTH, bottom)
             codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
             if before.given.constant.size == 0:
                 product(gemm, codes, before.Wt, room.Y)

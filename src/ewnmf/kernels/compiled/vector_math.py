@@ -9,6 +9,7 @@ power of two takes back; ratios must be normal and positive.
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from numba.extending import intrinsic, overload
 from ewnmf.kernels.compiled.options import INLINE
 from ewnmf.scalar import exp, expm1, gradual_exp, log1p, log_of_ratio, square
 
-__all__ = ["bits", "number"]
+__all__ = ["bits", "larger", "lesser", "number"]
 
 _KINDS = {
     types.float64: ir.DoubleType(),
@@ -29,21 +30,34 @@ _KINDS = {
 }
 
 
+def _cast_to(target: Any, source: Any) -> Any:
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], _KINDS[target])
+
+    return target(source), codegen
+
+
 def _bitcast(source: Any, target: Any) -> Any:
-    @intrinsic
-    def cast(typingctx: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return builder.bitcast(args[0], _KINDS[target])
-
-        return target(source), codegen
-
-    return cast
+    return intrinsic(lambda typingctx, value: _cast_to(target, source))
 
 
 _float64_of = _bitcast(types.int64, types.float64)
 _int64_of = _bitcast(types.float64, types.int64)
 _float32_of = _bitcast(types.int32, types.float32)
 _int32_of = _bitcast(types.float32, types.int32)
+
+
+def _chosen(typingctx: Any, compare: Any, x: Any, y: Any) -> Any:
+    """Signature and code of ``y if compare(y, x) else x``."""
+    kind = typingctx.unify_types(x, y)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        u, v = (context.cast(builder, arg, given, kind) for arg, given in zip(args, (x, y), strict=True))
+        compared = context.get_function(compare, types.boolean(kind, kind))
+        return builder.select(compared(builder, (v, u)), v, u)
+
+    return kind(x, y), codegen
+
 
 _s = np.float32
 _E13, _E12, _E11, _E10, _E9, _E8, _E7, _E6, _E5, _E4, _E3 = (1.0 / math.factorial(k) for k in range(13, 2, -1))
@@ -107,13 +121,13 @@ def _exp(x: Any) -> Any:
     if x == types.float32:
 
         def single(x: Any) -> Any:
-            power, grown = _parts32(min(max(x, _LOW_S), _HIGH_S))
+            power, grown = _parts32(lesser(larger(x, _LOW_S), _HIGH_S))
             return power + grown * power
 
         return single
 
     def double(x: Any) -> Any:
-        power, grown = _parts64(min(max(x, _LOW), _HIGH))
+        power, grown = _parts64(lesser(larger(x, _LOW), _HIGH))
         return power + grown * power
 
     return double
@@ -141,13 +155,13 @@ def _expm1(x: Any) -> Any:
     if x == types.float32:
 
         def single(x: Any) -> Any:
-            power, grown = _parts32(min(max(x, _LOW_S), _HIGH_S))
+            power, grown = _parts32(lesser(larger(x, _LOW_S), _HIGH_S))
             return grown * power + (power - _ONE_S)
 
         return single
 
     def double(x: Any) -> Any:
-        power, grown = _parts64(min(max(x, _LOW), _HIGH))
+        power, grown = _parts64(lesser(larger(x, _LOW), _HIGH))
         return grown * power + (power - 1.0)
 
     return double
@@ -213,21 +227,25 @@ def _square(x):
     return lambda x: x * x
 
 
-def bits(x: Any) -> Any:
+@intrinsic
+def bits(typingctx: Any, x: Any) -> Any:
     """A nonnegative number as an integer of the same order: their least is found in vectors, that of floats is not."""
-    raise NotImplementedError
+    return _cast_to(types.int32 if x == types.float32 else types.int64, x)
 
 
-@overload(bits, jit_options=INLINE)
-def _bits(x):
-    return (lambda x: _int32_of(x)) if x == types.float32 else (lambda x: _int64_of(x))
-
-
-def number(order: Any) -> Any:
+@intrinsic
+def number(typingctx: Any, order: Any) -> Any:
     """The number of these `bits`."""
-    raise NotImplementedError
+    return _cast_to(types.float32 if order == types.int32 else types.float64, order)
 
 
-@overload(number, jit_options=INLINE)
-def _number(order):
-    return (lambda order: _float32_of(order)) if order == types.int32 else (lambda order: _float64_of(order))
+@intrinsic
+def lesser(typingctx: Any, x: Any, y: Any) -> Any:
+    """``min(x, y)``, for which Numba would compile a function."""
+    return _chosen(typingctx, operator.lt, x, y)
+
+
+@intrinsic
+def larger(typingctx: Any, x: Any, y: Any) -> Any:
+    """``max(x, y)``, for which Numba would compile a function."""
+    return _chosen(typingctx, operator.gt, x, y)
