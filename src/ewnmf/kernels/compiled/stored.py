@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from numba import njit
+
 from ewnmf.kernels.compiled.entry import entry
-from ewnmf.kernels.compiled.options import ENTRY
+from ewnmf.kernels.compiled.options import APART, ENTRY
 
 __all__ = ["add_columns", "multiply"]
 
@@ -35,13 +37,16 @@ def multiply(data, indices, indptr, rows, out):
                 total[k] += x * row[k]
 
 
+@njit(**{**APART, "fastmath": False})
+def _add_scaled(x, row, out):
+    for k in range(out.size):
+        out[k] += x * row[k]
+
+
 @entry(**_ROUNDED)
 def add_columns(data, indices, indptr, codes, out):
     """``out += X codes`` (m x K) for ``X`` (m x n, compressed columns) and `codes` (n x K)."""
-    K = codes.shape[1]
     for j in range(codes.shape[0]):
         code = codes[j]
         for t in range(indptr[j], indptr[j + 1]):
-            x, row = data[t], out[indices[t]]
-            for k in range(K):
-                row[k] += x * code[k]
+            _add_scaled(data[t], code, out[indices[t]])
