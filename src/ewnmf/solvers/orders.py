@@ -15,7 +15,7 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.base import Basis, Block, Factors, Rule, Stats, weighed
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Codes, Storage
-from ewnmf.storage.threads import Workers, single_threaded_blas
+from ewnmf.storage.threads import Workers
 from ewnmf.weightings.base import Weighting
 
 __all__ = ["ORDERS", "Run", "State", "codes_first", "components_first", "plain"]
@@ -33,7 +33,7 @@ class State(NamedTuple):
 
 
 class Run:
-    """The sweeps of one run over one data set; a `warm` one goes on from where another was."""
+    """The sweeps of one run over one data set, with BLAS at one thread; a `warm` one goes on from where another was."""
 
     def __init__(
         self,
@@ -106,8 +106,7 @@ class Run:
         if rule.moves_combinations:
             self.codes, self.basis = self.codes.combine(partial(_step_and_share, rule, self.basis, stats))
             return
-        with single_threaded_blas():
-            self.basis = self.held(self.kernel.move_basis(self.basis, stats))
+        self.basis = self.held(self.kernel.move_basis(self.basis, stats))
 
     def held(self, basis: Basis) -> Basis:
         """A new basis, 0 where all components are to stay so."""
@@ -138,8 +137,7 @@ class Run:
         return self.codes.fold(work, add_sums)
 
     def _shared(self, stats: Stats) -> Any:
-        with single_threaded_blas():
-            return self.kernel.rule.shared(self.basis, stats)
+        return self.kernel.rule.shared(self.basis, stats)
 
 
 def _start_sums(kernel: Kernel, basis: Basis, weighting: Weighting, block: Block, H: Array) -> tuple[Stats, Measure]:
