@@ -30,7 +30,7 @@ def row(
         found |= {f"acc_{view}": acc for view in VIEWS} | {f"nmi_{view}": nmi for view in VIEWS}
     if isinstance(made.gamma, float):
         found["gamma"] = made.gamma
-    elif made.gamma == "auto":
+    elif made.chooses:
         found["gamma"] = 0.25
     found |= figures or {}
     return Row(made.key, made, found, 30.0, {"ewnmf": "1.2.3"}, "somewhere", "2026-01-02T03:04:05+00:00")

@@ -19,7 +19,7 @@ SPECS = [
     *TARGETS["fig10"].specs(),
     *TARGETS["table2"].specs()[40:60],
     *TARGETS["fig7"].specs()[:3],
-    *TARGETS["occlusion"].specs()[5:8],
+    *TARGETS["occlusion"].specs()[6:10],
     TARGETS["table1"].specs()[0],
 ]
 SPECS = list(dict.fromkeys(SPECS))
@@ -105,14 +105,14 @@ def test_only_arrays_that_pictures_show_are_kept_and_in_short(store, tmp_path):
             assert names == {"history", "components"}
             assert kept.array(spec.key, "history").tobytes() == arrays_of(spec)["history"].tobytes()
             assert kept.array(spec.key, "components").dtype == np.float16
-        elif shown and spec.occluded == 0.3 and spec.gamma in (0.02, "auto"):
+        elif shown and spec.occluded == 0.3 and spec.gamma in (0.02, "auto", "groups"):
             assert names == {"damaged", "data", "weights"}
             assert kept.array(spec.key, "damaged").all()
             picked = arrays_of(spec)["data"][1::2][[0, 1, 2, 3, 5, 6, 7, 9]]
             assert np.array_equal(kept.array(spec.key, "data"), picked.astype(np.float16))
         else:
             assert names == set()
-    assert sum(map(bool, by_row.values())) == 7
+    assert sum(map(bool, by_row.values())) == 8
 
 
 def test_an_archive_fills_a_store(store, tmp_path):

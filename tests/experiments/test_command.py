@@ -149,12 +149,12 @@ def test_a_foreign_store_is_refused(capsys, out):
 def test_runs_then_draws_from_the_store(capsys, out, runs, rendered):
     code, output, error = said(capsys, "fig2", "--out", out)
     assert (code, output) == (0, f"{out / 'page.md'}\n")
-    assert error.splitlines()[0] == f"30 runs, 0 of them in {out / 'results.sqlite'}."
-    assert rendered == [(30, ["fig2"], out)]
+    assert error.splitlines()[0] == f"40 runs, 0 of them in {out / 'results.sqlite'}."
+    assert rendered == [(40, ["fig2"], out)]
     code, _, error = said(capsys, "fig2", "--out", out)
-    assert (code, error) == (0, f"30 runs, 30 of them in {out / 'results.sqlite'}.\n")
+    assert (code, error) == (0, f"40 runs, 40 of them in {out / 'results.sqlite'}.\n")
     assert said(capsys, "--render", "--out", out)[0] == 0
-    assert rendered[1:] == [(30, ["fig2"], out), (30, list(TARGETS), out)]
+    assert rendered[1:] == [(40, ["fig2"], out), (40, list(TARGETS), out)]
 
 
 def test_failed_runs_are_counted_and_the_rest_is_drawn(capsys, out, runs, rendered):
@@ -167,7 +167,7 @@ def test_failed_runs_are_counted_and_the_rest_is_drawn(capsys, out, runs, render
         f"ewnmf: 2 runs failed and are not stored, the first of them {SIGNALS[3]} (a reason); "
         "the same command tries them again.",
     ]
-    assert rendered == [(28, ["fig2"], out)]
+    assert rendered == [(38, ["fig2"], out)]
 
 
 def test_a_disk_that_fills_up_is_a_sentence_that_says_what_is_stored(capsys, out, monkeypatch):
@@ -180,7 +180,7 @@ def test_a_disk_that_fills_up_is_a_sentence_that_says_what_is_stored(capsys, out
     place = out / "results.sqlite"
     assert code == 2
     assert (
-        error == f"ewnmf: the store is full. (1 of 30 runs are in {place}, and the same command goes on from there.)\n"
+        error == f"ewnmf: the store is full. (1 of 40 runs are in {place}, and the same command goes on from there.)\n"
     )
 
 
@@ -192,12 +192,12 @@ def test_the_list_counts_runs_and_what_is_stored(capsys, out, runs):
     assert head.split() == ["target", "runs", "stored", "left,", "one", "core", "what", "it", "shows"]
     assert [line.split()[0] for line in lines] == list(TARGETS)
     counts = {line.split()[0]: tuple(map(int, line.split()[1:3])) for line in (*lines, last)}
-    assert counts["fig2"] == (30, 12)
-    assert counts["table2"] == (390, 0)
-    assert counts["together"] == (len(planned(["all"])), 12)
+    assert counts["fig2"] == (40, 16)
+    assert counts["table2"] == (400, 0)
+    assert counts["together"] == (len(planned(["all"])), 16)
     assert said(capsys, "--list", "fig2", "--quick", "--out", out / "none")[1].splitlines()[1].split()[:3] == [
         "fig2",
-        "6",
+        "8",
         "0",
     ]
     assert not (out / "none").exists()
@@ -223,12 +223,12 @@ def finished(computed, tmp_path):
 
 def test_finished_rows_are_where_it_starts(capsys, out, finished, runs, rendered):
     line = ("fig2", "--out", out, "--results", finished)
-    assert said(capsys, "--list", *line)[1].splitlines()[1].split()[:3] == ["fig2", "30", "4"]
+    assert said(capsys, "--list", *line)[1].splitlines()[1].split()[:3] == ["fig2", "40", "4"]
     code, _, error = said(capsys, *line)
-    assert (code, error.splitlines()[0]) == (0, f"30 runs, 4 of them in {out / 'results.sqlite'}.")
-    assert rendered == [(30, ["fig2"], out)]
+    assert (code, error.splitlines()[0]) == (0, f"40 runs, 4 of them in {out / 'results.sqlite'}.")
+    assert rendered == [(40, ["fig2"], out)]
     code, _, error = said(capsys, "fig2", "--out", out / "fresh", "--results", finished, "--fresh")
-    assert error.splitlines()[0] == f"30 runs, 0 of them in {out / 'fresh' / 'results.sqlite'}."
+    assert error.splitlines()[0] == f"40 runs, 0 of them in {out / 'fresh' / 'results.sqlite'}."
 
 
 def test_a_clone_is_drawn_from_its_rows_without_a_store(capsys, out, finished, rendered, monkeypatch):
@@ -238,19 +238,27 @@ def test_a_clone_is_drawn_from_its_rows_without_a_store(capsys, out, finished, r
     assert not (out / "results.sqlite").exists()
 
 
-def test_runs_of_auto_can_be_left_out(capsys, out, runs):
-    assert said(capsys, "fig2", "--out", out, "--without-auto", "--no-render")[2].startswith("20 runs, ")
+def test_methods_can_be_named(capsys, out, runs):
+    named = ("--method", "auto", "--method", "groups")
+    assert said(capsys, "fig2", "--out", out, *named, "--no-render")[2].startswith("20 runs, ")
+    with Store.open(out / "results.sqlite") as store:
+        assert {row.spec.gamma for row in store.rows()} == {"auto", "groups"}
+
+
+@pytest.mark.parametrize("option", ["--without-rules", "--without-auto"])
+def test_runs_that_choose_gamma_can_be_left_out(capsys, out, runs, option):
+    assert said(capsys, "fig2", "--out", out, option, "--no-render")[2].startswith("20 runs, ")
 
 
 def test_rows_are_exported_and_told(capsys, out, finished, runs):
     said(capsys, "fig2", "--out", out, "--no-render", "--quiet")
     code, output, error = said(capsys, "--export", finished, "--out", out)
-    assert (code, output) == (0, f"30 rows are in {finished}, 26 of them new.\n")
+    assert (code, output) == (0, f"40 rows are in {finished}, 36 of them new.\n")
     assert error == (
         f"ewnmf: 4 rows were in {finished} with other figures and stay as they were there; remove its files to write "
         "them anew.\n"
     )
-    assert said(capsys, "--export", finished, "--out", out)[1] == f"30 rows are in {finished}, 0 of them new.\n"
+    assert said(capsys, "--export", finished, "--out", out)[1] == f"40 rows are in {finished}, 0 of them new.\n"
 
 
 def test_a_check_computes_rows_again_and_tells_which(capsys, out, finished):
@@ -265,7 +273,7 @@ def test_rows_to_check_are_drawn_by_the_seed_alone():
     first = chosen(rows, 5, seed=0)
     assert chosen(rows[::-1], 5, seed=0) == first
     assert chosen(rows, 5, seed=1) != first
-    assert len(chosen(rows, 100, seed=0)) == 30
+    assert len(chosen(rows, 100, seed=0)) == 40
 
 
 def test_figures_are_compared_to_the_bit_and_then_to_a_millionth():
@@ -322,10 +330,10 @@ def test_an_interruption_is_a_sentence_and_says_what_is_stored(out):
     done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
     with Store.open(out / "results.sqlite") as store:
         count = len(store.keys())
-    assert 0 < count < 30
+    assert 0 < count < 40
     assert done.returncode == 130
     assert done.stderr.splitlines()[-1] == (
-        f"ewnmf: interrupted; {count} of 30 runs are in {out / 'results.sqlite'}, "
+        f"ewnmf: interrupted; {count} of 40 runs are in {out / 'results.sqlite'}, "
         "and the same command goes on from there."
     )
     assert "Traceback" not in done.stderr

@@ -13,8 +13,9 @@ from threadpoolctl import threadpool_info
 from ewnmf import factorization, factorize
 from ewnmf.experiments.execution import execute
 from ewnmf.experiments.protocol import data
-from ewnmf.experiments.protocol.spec import METHODS, Spec
+from ewnmf.experiments.protocol.spec import METHODS, RULES, Spec
 from ewnmf.fitting import starts as starts_module
+from ewnmf.solvers.loop import solve
 
 SIGNALS = Spec("signals", "ewnmf", 2, 0, gamma=0.1)
 FACES = Spec("yale", "nmf", 3, 0, max_iter=20)
@@ -87,6 +88,21 @@ def test_every_method_gives_the_figures_that_were_agreed(faces):
         assert figures["n_iter"] == 20
         assert arrays == {}
         assert all(type(value) is float for value in figures.values())
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_trials_of_a_rule_and_the_run_that_counts_are_made_by_the_papers_updates(monkeypatch, faces, rule):
+    solvers = []
+
+    def seen(*arguments, **options):
+        solvers.append(options["solver"])
+        return solve(*arguments, **options)
+
+    monkeypatch.setattr("ewnmf.fitting.pipeline.solve", seen)
+    figures, _ = execute.execute(Spec("yale", "ewnmf", 15, 0, gamma=rule, max_iter=10))
+    assert figures["n_iter"] == 10
+    assert len(solvers) > 1
+    assert set(solvers) == {"mu"}
 
 
 def test_a_run_is_the_same_to_the_bit_whatever_ran_before(faces):

@@ -30,17 +30,17 @@ def test_tables_have_ten_seeds_of_every_method_gamma_and_try(target, dataset, k)
     for seed in range(10):
         mine = [spec for spec in specs if spec.seed == seed]
         tries = Counter(spec.method for spec in mine)
-        assert tries == dict.fromkeys(METHODS, 1) | {"nmf": 17, "ewnmf": 18}
-        assert {spec.gamma for spec in mine if spec.method == "ewnmf"} == {"auto", *GAMMAS}
+        assert tries == dict.fromkeys(METHODS, 1) | {"nmf": 17, "ewnmf": 19}
+        assert {spec.gamma for spec in mine if spec.method == "ewnmf"} == {"auto", "groups", *GAMMAS}
         assert {spec.attempt for spec in mine if spec.method == "nmf"} == set(range(17))
-    assert len(specs) == 390
+    assert len(specs) == 400
 
 
 @pytest.mark.parametrize(("target", "dataset"), SUBSETS.items())
 def test_figures_have_ten_draws_of_two_to_ten_clusters(target, dataset):
     specs = TARGETS[target].specs()
     cells = Counter((spec.k, spec.draw) for spec in specs)
-    assert cells == {(k, draw): 39 for k in range(2, 11) for draw in range(10)}
+    assert cells == {(k, draw): 40 for k in range(2, 11) for draw in range(10)}
     assert all(spec.dataset == dataset and spec.seed == spec.draw for spec in specs)
     if dataset != "tdt2":
         assert [spec.draw for spec in specs] == sorted(spec.draw for spec in specs if spec.draw is not None)
@@ -65,7 +65,7 @@ def test_what_is_drawn_is_kept():
         assert ("weights" in spec.keep) == (spec.method == "ewnmf")
     for share in (0.0, 0.1, 0.2, 0.3, 0.4, 0.5):
         shown = [spec for spec in TARGETS["occlusion"].specs() if spec.occluded == share and "weights" in spec.keep]
-        assert {(spec.seed, spec.gamma) for spec in shown} == {(0, 0.02), (0, "auto")}
+        assert {(spec.seed, spec.gamma) for spec in shown} == {(0, 0.02), (0, "auto"), (0, "groups")}
         assert all("data" in spec.keep and ("damaged" in spec.keep) == (share > 0) for spec in shown)
 
 
@@ -94,7 +94,7 @@ def test_limits_take_the_first_ones():
     few = Limits(seeds=2, draws=3, clusters=4, tries=5)
     table, figure, texts = (TARGETS[name].specs(limits=few) for name in ("table2", "fig8", "fig9"))
     assert {spec.seed for spec in table} == {0, 1}
-    assert {spec.gamma for spec in table} == {None, "auto", 0.01, 0.1, 1.0, 0.001, 1e8}
+    assert {spec.gamma for spec in table} == {None, "auto", "groups", 0.01, 0.1, 1.0, 0.001, 1e8}
     assert {spec.attempt for spec in table} == set(range(5))
     assert {(spec.k, spec.draw) for spec in figure} == {(k, draw) for k in (2, 3, 4) for draw in range(3)}
     assert set(table) < set(TARGETS["table2"].specs())
@@ -124,13 +124,43 @@ def test_limits_go_before_quick():
     assert {spec.seed for spec in TARGETS["table2"].specs(limits=Limits(seeds=12))} == set(range(12))
 
 
-def test_runs_of_auto_can_be_left_out():
-    fixed = planned(["all"], limits=Limits(without_auto=True))
-    assert fixed == [spec for spec in EVERYTHING if spec.gamma != "auto"]
+def test_runs_that_choose_gamma_can_be_left_out():
+    fixed = planned(["all"], limits=Limits(without_rules=True))
+    assert fixed == [spec for spec in EVERYTHING if spec.gamma not in ("auto", "groups")]
     assert len(fixed) < len(EVERYTHING)
-    assert planned(["fig2"], quick=True, limits=Limits(without_auto=True)) == [
-        spec for spec in planned(["fig2"], quick=True) if spec.gamma != "auto"
+    assert planned(["fig2"], quick=True, limits=Limits(without_rules=True)) == [
+        spec for spec in planned(["fig2"], quick=True) if spec.gamma in (None, 0.1)
     ]
+
+
+def test_every_rule_stands_wherever_one_does():
+    places = Counter(replace(spec, gamma=1.0, keep=()) for spec in EVERYTHING if spec.chooses)
+    assert set(places.values()) == {2}
+
+
+@pytest.mark.parametrize(
+    ("methods", "found"),
+    [
+        (("nmf", "semi-nmf"), {"nmf": 170, "semi-nmf": 10}),
+        (("ewnmf",), {"ewnmf": 170}),
+        (("auto", "groups"), {"auto": 10, "groups": 10}),
+        (("groups", "convex-nmf"), {"groups": 10, "convex-nmf": 10}),
+    ],
+)
+def test_methods_can_be_named(methods, found):
+    specs = planned(["table2"], limits=Limits(methods=methods))
+    assert Counter(spec.gamma if spec.chooses else spec.method for spec in specs) == found
+    assert set(specs) < set(EVERYTHING)
+
+
+def test_what_texts_lack_can_be_named():
+    others = Limits(tries=1, methods=tuple(METHODS[:-1]))
+    texts = TARGETS["fig9"].specs(limits=others)
+    assert Counter((spec.method, spec.attempt) for spec in texts) == {(method, 0): 90 for method in METHODS[:-1]}
+    study = Limits(tries=5, without=("yale", "digits", "gtfd", "caltech101", "umist"))
+    gammas = Counter(spec.gamma for spec in TARGETS["auto-gamma"].specs(limits=study) if spec.loss == "euclidean")
+    assert set(gammas.values()) == {10}
+    assert len(gammas) == 1 + 2 + 5
 
 
 def test_the_diagram_is_two_runs_on_made_faces():
@@ -147,13 +177,13 @@ def test_the_choice_of_gamma_goes_seed_by_seed_with_texts_at_the_end_of_a_seed()
     images = {"yale", "umist", "gtfd", "caltech101", "digits"}
     faces = [(name, "euclidean", share, seed) for name in images for share in (0, 0.3) for seed in range(20)]
     texts = [("tdt2", loss, 0.0, seed) for loss in ("euclidean", "kullback-leibler") for seed in range(10)]
-    assert per_seed == dict.fromkeys([*faces, *texts], 15)
-    rounds = [spec.dataset for spec in specs[: 10 * 12 * 15]]
+    assert per_seed == dict.fromkeys([*faces, *texts], 16)
+    rounds = [spec.dataset for spec in specs[: 10 * 12 * 16]]
     for at in range(10):
-        order = rounds[at * 180 : (at + 1) * 180]
+        order = rounds[at * 192 : (at + 1) * 192]
         assert order[0] == "yale"
         assert set(order[order.index("tdt2") :]) == {"tdt2"}
-    assert [spec.seed for spec in specs if spec.dataset == "tdt2"][::30] == list(TEXTS_BY_SIZE[5])
+    assert [spec.seed for spec in specs if spec.dataset == "tdt2"][::32] == list(TEXTS_BY_SIZE[5])
     for spec in specs:
         drawn = spec.dataset in ("caltech101", "tdt2")
         assert spec.draw == (spec.seed % 10 if drawn else None)
@@ -171,11 +201,11 @@ def test_a_case_knows_its_runs_and_no_others():
 
 def test_runs_that_other_targets_have_are_shared():
     asked = set(TARGETS["auto-gamma"].specs())
-    assert len(asked & set(TARGETS["table2"].specs())) == 10 * (1 + 1 + 3)
-    assert len(asked & set(TARGETS["fig7"].specs())) == 10 * (1 + 1 + 3)
-    assert len(asked & set(TARGETS["fig9"].specs())) == 10 * (1 + 1 + 3)
+    assert len(asked & set(TARGETS["table2"].specs())) == 10 * (1 + 2 + 3)
+    assert len(asked & set(TARGETS["fig7"].specs())) == 10 * (1 + 2 + 3)
+    assert len(asked & set(TARGETS["fig9"].specs())) == 10 * (1 + 2 + 3)
     occluded = [spec for spec in asked & set(TARGETS["occlusion"].specs()) if spec.occluded]
-    assert Counter(spec.gamma for spec in occluded) == {None: 10, "auto": 10, 0.1: 10, 0.01: 10}
+    assert Counter(spec.gamma for spec in occluded) == {None: 10, "auto": 10, "groups": 10, 0.1: 10, 0.01: 10}
 
 
 def test_gammas_are_four_per_decade_and_the_coarse_ones_come_first():

@@ -19,13 +19,13 @@ def line(ax, label):
 
 @pytest.fixture
 def faces():
-    """Two runs on Yale, EWNMF at two gammas and "auto"."""
+    """Two runs on Yale, EWNMF at two gammas and by both rules."""
     rows = []
     for seed, shift in ((0, 0.0), (1, 0.1)):
         rows += [row("yale", "nmf", 15, seed, acc=0.4 + shift, nmi=0.3, attempt=at) for at in (0, 1)]
         rows += [
             row("yale", "ewnmf", 15, seed, acc=acc + shift, nmi=0.6, gamma=gamma)
-            for gamma, acc in ((0.1, 0.5), (10.0, 0.2), ("auto", 0.45))
+            for gamma, acc in ((0.1, 0.5), (10.0, 0.2), ("auto", 0.45), ("groups", 0.35))
         ]
     return experiment(rows, "yale", draws=False)
 
@@ -40,6 +40,7 @@ def test_against_gamma_shows_means_bands_and_the_papers_values(faces):
     assert_allclose(line(accuracy, "NMF").get_ydata(), [45, 45])
     assert_allclose(line(accuracy, "EWNMF, best gamma per run").get_ydata(), [55, 55])
     assert_allclose(line(accuracy, 'EWNMF, gamma="auto", mean').get_xydata(), [[0.25, 50]])
+    assert_allclose(line(accuracy, 'EWNMF, gamma="groups", mean').get_xydata(), [[0.25, 40]])
     assert_allclose(line(accuracy, "NMF, paper").get_ydata(), [39.03])
     assert_allclose(line(information, "EWNMF, paper").get_ydata(), [53.27])
     heights = np.asarray(accuracy.collections[0].get_paths()[0].vertices)[:, 1]
@@ -47,14 +48,14 @@ def test_against_gamma_shows_means_bands_and_the_papers_values(faces):
 
 
 def test_against_clusters_has_methods_above_and_protocols_below():
-    rows = []
+    rows, ours = [], (1.0, "auto", "groups")
     for k in (2, 5):
         for draw in (0, 1):
             rows += [
                 row("gtfd", method, k, draw, draw=draw, acc=1 / k)
                 for method in ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf")
             ]
-            rows += [row("gtfd", "ewnmf", k, draw, draw=draw, acc=1 / k + 0.2, gamma=gamma) for gamma in (1.0, "auto")]
+            rows += [row("gtfd", "ewnmf", k, draw, draw=draw, acc=1 / k + 0.2, gamma=gamma) for gamma in ours]
     figure = figures.against_clusters(results(experiment(rows, "gtfd", draws=True), MAIN))
     methods, _, protocols, _ = figure.axes
     assert [each.get_label() for each in methods.lines] == [PROTOCOLS[name].label for name in figures.AS_PRINTED]

@@ -90,12 +90,13 @@ def test_means_are_over_the_runs_that_all_protocols_share():
     }
 
 
-@pytest.mark.parametrize(("autos", "runs"), [(1, 4), (2, 2), (4, 4)])
-def test_auto_counts_when_half_of_the_runs_have_it(autos, runs):
+@pytest.mark.parametrize("rule", ["auto", "groups"])
+@pytest.mark.parametrize(("chosen", "runs"), [(1, 4), (2, 2), (4, 4)])
+def test_a_rule_counts_when_half_of_the_runs_have_it(rule, chosen, runs):
     rows = [yale("nmf", seed, 0.1) for seed in range(4)]
-    rows += [yale("ewnmf", seed, 0.2, gamma="auto") for seed in range(autos)]
+    rows += [yale("ewnmf", seed, 0.2, gamma=rule) for seed in range(chosen)]
     assert len(scores(rows, "nmf")) == runs
-    assert ("ewnmf-auto" in results(experiment(rows, "yale", draws=False), VIEW)) == (autos > 1)
+    assert (f"ewnmf-{rule}" in results(experiment(rows, "yale", draws=False), VIEW)) == (chosen > 1)
 
 
 def test_draws_made_for_something_else_are_left_out():
@@ -121,10 +122,11 @@ def test_one_gamma_serves_all_numbers_of_clusters():
     )
 
 
-def test_the_shown_gamma_is_that_of_the_figures_or_auto():
+def test_the_shown_gamma_is_that_of_the_figures_or_of_a_rule():
     rows = [yale("ewnmf", 0, 0.5, gamma=0.02), yale("ewnmf", 0, 0.5, gamma="auto"), yale("ewnmf", 0, 0.5, gamma=0.1)]
     assert experiment(rows, "yale", draws=False).shown == 0.02
     assert experiment(rows[1:], "yale", draws=False).shown == "auto"
+    assert experiment([yale("ewnmf", 0, 0.5, gamma="groups")], "yale", draws=False).shown == "groups"
     assert experiment(rows[2:], "yale", draws=False).shown is None
 
 

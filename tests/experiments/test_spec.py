@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ewnmf.experiments.protocol.spec import AUTO_RULE, Spec
+from ewnmf.experiments.protocol.spec import RULES, Spec
 
 YALE = Spec("yale", "ewnmf", 15, 0, gamma=0.1)
 
@@ -39,8 +39,10 @@ def test_every_field_is_part_of_the_key():
         replace(YALE, keep=("history",)),
         replace(YALE, loss="kullback-leibler"),
         replace(YALE, gamma="auto", rule=0),
+        replace(YALE, gamma="groups"),
+        replace(YALE, gamma="groups", rule=0),
     ]
-    assert len({spec.key for spec in (YALE, *others)}) == 15
+    assert len({spec.key for spec in (YALE, *others)}) == 17
 
 
 def test_keys_of_stores_of_before_are_pinned():
@@ -50,9 +52,12 @@ def test_keys_of_stores_of_before_are_pinned():
     assert occluded.key == "5df8ceb9b56715c22e1398fcc22d705fa30e334f311ea27d089eac78aa790e70"
 
 
-def test_the_rule_is_that_of_auto_alone_and_the_block_that_of_occlusion():
-    auto = replace(YALE, gamma="auto")
-    assert (YALE.rule, auto.rule, replace(auto, gamma=0.1)) == (None, AUTO_RULE, YALE)
+def test_a_rule_has_what_chooses_gamma_and_a_block_what_is_occluded():
+    assert (YALE.rule, YALE.chooses, replace(YALE, rule=2)) == (None, False, YALE)
+    for gamma, number in RULES.items():
+        chosen = replace(YALE, gamma=gamma)
+        assert (chosen.rule, chosen.chooses, replace(chosen, gamma=0.1)) == (number, True, YALE)
+        assert replace(chosen, rule=0).rule == 0
     assert replace(YALE, block=3) == YALE
     assert replace(YALE, block=3, occluded=0.3).block == 3
 
@@ -64,7 +69,7 @@ def test_the_rule_is_that_of_auto_alone_and_the_block_that_of_occlusion():
         ({"method": "pca"}, "method='pca' is not known"),
         ({"gamma": None}, "gamma=None does not go with method='ewnmf': EWNMF alone has a gamma"),
         ({"method": "nmf"}, "gamma=0.1 does not go with method='nmf'"),
-        ({"gamma": "best"}, "gamma='best' is not known; use one of 'auto'"),
+        ({"gamma": "best"}, "gamma='best' is not known; use one of 'auto', 'groups'"),
         ({"loss": "kl"}, "loss='kl' is not known; use one of 'euclidean', 'kullback-leibler'"),
         ({"keep": ("everything",)}, "keep='everything' is not known"),
     ],

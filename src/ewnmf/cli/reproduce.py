@@ -30,7 +30,7 @@ STORE_NAME = "results.sqlite"
 _AT_LEAST_1 = click.IntRange(min=1)
 _FOLDER = click.Path(path_type=Path)
 _DIFFERENT, _FAILED, _INTERRUPTED = 1, 2, 130
-_LIMITS = ("seeds", "draws", "clusters", "tries", "without", "without_auto")
+_LIMITS = ("seeds", "draws", "clusters", "tries", "without", "without_rules", "methods")
 
 
 @click.command(context_settings={"show_default": True})
@@ -47,7 +47,20 @@ _LIMITS = ("seeds", "draws", "clusters", "tries", "without", "without_auto")
 @click.option("--clusters", type=click.IntRange(min=2), help="The largest number of clusters (Figs. 5-9).")
 @click.option("--tries", type=click.IntRange(1, len(plan.GAMMAS)), help="So many gammas, and tries of NMF.")
 @click.option("--without", type=click.Choice(DATASETS), multiple=True, help="A data set to leave out.")
-@click.option("--without-auto", is_flag=True, help='Leave out the runs of gamma="auto".')
+@click.option(
+    "--method",
+    "methods",
+    type=click.Choice(plan.KINDS),
+    multiple=True,
+    help='A method to run, more than one by repeating it; "ewnmf" is that at given gammas.  [default: all]',
+)
+@click.option(
+    "--without-rules",
+    "--without-auto",
+    "without_rules",
+    is_flag=True,
+    help='Leave out the runs that choose gamma: those of gamma="auto" and gamma="groups".',
+)
 @click.option("--results", type=_FOLDER, default=None, help="Folder of finished rows.  [default: the clone's results]")
 @click.option("--fresh", is_flag=True, help="Start from nothing: use no finished rows but those of the store.")
 @click.option("--render", "draw_only", is_flag=True, help="Draw from the store and the finished rows, run nothing.")

@@ -22,7 +22,7 @@ from ewnmf._types import Array
 from ewnmf.experiments.execution.files import replace_file
 from ewnmf.experiments.pages.showing import shown_arrays
 from ewnmf.experiments.protocol.plan import TARGETS
-from ewnmf.experiments.protocol.spec import Row, Spec
+from ewnmf.experiments.protocol.spec import RULES, Row, Spec
 
 __all__ = ["Archive", "Export", "Source", "committed", "export", "read"]
 
@@ -108,7 +108,7 @@ class Export:
     """What an export did: rows in the folder now, how many of them are new, and rows that were not taken.
 
     `differing` rows were in the folder already, with other figures, and stayed as they were there; `unplanned` ones
-    belong to no target, as those of an earlier rule of ``gamma="auto"``.
+    belong to no target, as those of an earlier rule of choosing gamma.
     """
 
     rows: int
@@ -229,5 +229,6 @@ def _spec(words: Mapping[str, str]) -> Spec:
     values: dict[str, Any] = dict(words)
     values |= {name: int(words[name]) if words[name] else None for name in _WHOLE}
     values |= {"keep": tuple(words["keep"].split()), "occluded": float(words["occluded"])}
-    values["gamma"] = None if not words["gamma"] else "auto" if words["gamma"] == "auto" else float(words["gamma"])
+    gamma = words["gamma"]
+    values["gamma"] = None if not gamma else gamma if gamma in RULES else float(gamma)
     return Spec(**values)

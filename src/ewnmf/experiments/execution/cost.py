@@ -23,8 +23,8 @@ _SECONDS_PER_ENTRY = {
 }
 """Of an iteration on one core (2023)."""
 _OVERHEAD_SECONDS = 0.1
-_AUTO_FITS = 8
-"""What ``gamma="auto"`` costs at the most, in runs at a given gamma."""
+_TRIALS = {"auto": 5, "groups": 8}
+"""What choosing gamma costs, in runs at a given gamma."""
 _SHAPES = {
     "signals": (10, 200, 1),
     "yale": (165, 1024, 15),
@@ -54,7 +54,7 @@ class Estimator:
         if spec.dataset == "tdt2":
             # Terms that occur in n texts, the others cost nothing; without weights, the terms of a text.
             m = min(m, round(490 * sqrt(n))) if spec.method == "ewnmf" else _TERMS
-        fits = _AUTO_FITS if spec.gamma == "auto" else 1
+        fits = _TRIALS[str(spec.gamma)] if spec.chooses else 1
         return _OVERHEAD_SECONDS + n * m * spec.max_iter * fits * _SECONDS_PER_ENTRY[spec.method]
 
     def _count(self, dataset: str, k: int, draw: int | None) -> float:

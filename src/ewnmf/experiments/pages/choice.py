@@ -1,4 +1,4 @@
-"""What ``gamma="auto"`` is worth on each data set: against NMF, and against the best gamma by label."""
+"""What the rules of choosing gamma are worth on each data set: against NMF, and against the best gamma by label."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ewnmf.experiments.pages.markup import counted
 from ewnmf.experiments.pages.statistics import MEASURES, Experiment, Gap, Result, compare, results, tabulated
 from ewnmf.experiments.protocol.cases import CASES, Case
 from ewnmf.experiments.protocol.paper import PRINTED
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row
@@ -20,7 +21,7 @@ __all__ = ["CHOICE_VIEWS", "GOALS", "Comparison", "Study", "Verdict", "chosen_ga
 
 CHOICE_VIEWS = {"unit_10": "unit codes", "raw_10": "raw codes"}
 """View (the ending of a figure's name) -> what k-means saw, with 10 starts."""
-COMPARED = ("nmf", "ewnmf-one", "ewnmf-auto")
+FIXED = ("nmf", "ewnmf-one")
 LOSS_ALLOWED = 0.01
 WORTHWHILE = 0.03
 KEPT_ENOUGH = 0.8
@@ -29,12 +30,12 @@ MET, NOT_MET, PART, NOT_RUN = "met", "not met", "met in part", "not yet run"
 
 @dataclass(frozen=True)
 class Comparison:
-    """NMF, the best gamma by label and ``"auto"`` on the runs that all three have, in one view of the codes."""
+    """NMF, the best gamma by label and the rules on the runs that all of them have, in one view of the codes."""
 
     case: Case
     nmf: Result
     best: Result
-    auto: Result
+    rules: Mapping[str, Result]
     gammas: Sequence[float]
 
     @property
@@ -52,9 +53,9 @@ class Comparison:
         """Whether the best gamma is the smallest or largest of the grid, so that a better one may lie beyond."""
         return self.best_gamma in (min(self.gammas), max(self.gammas))
 
-    def gap(self, measure: str) -> Gap:
-        """``"auto"`` minus NMF."""
-        gap = compare(self.auto, self.nmf, measure)
+    def gap(self, rule: str, measure: str = "ACC") -> Gap:
+        """The rule minus NMF."""
+        gap = compare(self.rules[rule], self.nmf, measure)
         assert gap is not None
         return gap
 
@@ -62,10 +63,9 @@ class Comparison:
         """The mean of the best gamma by label minus that of NMF."""
         return float(np.mean(self.best.values(measure)) - np.mean(self.nmf.values(measure)))
 
-    @property
-    def kept(self) -> float | None:
-        """The share of the possible gain in ACC that ``"auto"`` keeps; None where there is little to gain."""
-        return self.gap("ACC").mean / self.possible() if self.possible() >= WORTHWHILE - 1e-12 else None
+    def kept(self, rule: str) -> float | None:
+        """The share of the possible gain in ACC that a rule keeps; None where there is little to gain."""
+        return self.gap(rule).mean / self.possible() if self.possible() >= WORTHWHILE - 1e-12 else None
 
 
 Compared = Mapping[str, Mapping[str, Comparison]]
@@ -81,42 +81,58 @@ class Study:
 
 
 def study(rows: Iterable[Row]) -> Study:
-    """The cases that have runs of NMF, at fixed gammas and with ``"auto"``."""
+    """The cases that have runs of NMF, at fixed gammas and with a rule."""
     rows = list(rows)
     found = {case: tabulated(case.dataset, [row for row in rows if case.has(row.spec)], case.gammas) for case in CASES}
     compared: dict[str, dict[str, Comparison]] = {view: {} for view in CHOICE_VIEWS}
     for case, runs in found.items():
         for view in CHOICE_VIEWS:
-            scores = results(runs, view, COMPARED)
-            if set(scores) == set(COMPARED):
-                nmf, best, auto = (scores[name] for name in COMPARED)
-                compared[view][case.name] = Comparison(case, nmf, best, auto, runs.gammas)
+            rules = _often_run(runs)
+            scores = results(runs, view, (*FIXED, *rules.values()))
+            if rules and len(scores) == len(FIXED) + len(rules):
+                nmf, best = (scores[name] for name in FIXED)
+                by_rule = {rule: scores[name] for rule, name in rules.items()}
+                compared[view][case.name] = Comparison(case, nmf, best, by_rule, runs.gammas)
     return Study({case.name: runs for case, runs in found.items()}, compared)
 
 
-def chosen_gammas(runs: Experiment, compared: Comparison) -> list[float]:
-    """What ``"auto"`` chose in the runs that are compared; infinite where it kept NMF."""
-    rows = runs.rows["ewnmf"]["auto"]
-    return [rows[run].figures["gamma"] for run in compared.auto.scores]
+def _often_run(runs: Experiment) -> dict[str, str]:
+    """Rule -> its protocol, of the rules that have runs, and at least half as many as the others."""
+    counts = {rule: len(runs.rows.get("ewnmf", {}).get(rule, {})) for rule in RULES}
+    return {rule: f"ewnmf-{rule}" for rule, count in counts.items() if count and 2 * count >= max(counts.values())}
+
+
+def chosen_gammas(runs: Experiment, compared: Comparison, rule: str) -> list[float]:
+    """What a rule chose in the runs that are compared; infinite where it kept NMF."""
+    rows = runs.rows["ewnmf"][rule]
+    return [rows[run].figures["gamma"] for run in compared.rules[rule].scores]
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A figure to reach, whether it is reached, and the numbers that decide it."""
+    """A figure to reach, whether a rule reaches it, and the numbers that decide it."""
 
     goal: str
+    rule: str
     outcome: str
     why: str
 
 
 def judged(found: Compared) -> list[Verdict]:
-    """The figures to reach, in their order."""
-    return [Verdict(goal, *judge(found)) for goal, judge in GOALS.items()]
+    """The figures to reach in their order, for each rule."""
+    return [
+        Verdict(goal, rule, *judge(_followed(found, rule), rule)) for goal, judge in GOALS.items() for rule in RULES
+    ]
 
 
-def never_worse(found: Compared) -> tuple[str, str]:
-    """No 95 % interval of auto minus NMF lies wholly below -1 point of ACC."""
-    judged = [(view, each, each.gap("ACC")) for view, cases in found.items() for each in cases.values()]
+def _followed(found: Compared, rule: str) -> Compared:
+    """What has runs of this rule."""
+    return {view: {name: each for name, each in cases.items() if rule in each.rules} for view, cases in found.items()}
+
+
+def never_worse(found: Compared, rule: str) -> tuple[str, str]:
+    """No 95 % interval of the rule minus NMF lies wholly below -1 point of ACC."""
+    judged = [(view, each, each.gap(rule)) for view, cases in found.items() for each in cases.values()]
     judged = [(view, each, gap) for view, each, gap in judged if gap.count > 1]
     if not judged:
         return NOT_RUN, "No data set has two runs."
@@ -129,32 +145,33 @@ def never_worse(found: Compared) -> tuple[str, str]:
     return _so_far(NOT_MET if broken else MET, found), text
 
 
-def keeps_most(found: Compared) -> tuple[str, str]:
-    """Wherever the best gamma by label gains 3 points of ACC or more, auto has at least 80 % of that gain."""
-    asked = [(view, each) for view, cases in found.items() for each in cases.values() if each.kept is not None]
+def keeps_most(found: Compared, rule: str) -> tuple[str, str]:
+    """Wherever the best gamma by label gains 3 points of ACC or more, the rule has at least 80 % of that gain."""
+    every = [(view, each, each.kept(rule)) for view, cases in found.items() for each in cases.values()]
+    asked = [(view, each, kept) for view, each, kept in every if kept is not None]
     if not any(found.values()):
         return NOT_RUN, "No data set has been run."
     if not asked:
         return _so_far(MET, found), "No data set has 3 points to gain."
-    short = [(view, each) for view, each in asked if each.kept is not None and each.kept < KEPT_ENOUGH]
-    whole = sum(each.gap("ACC").mean for _, each in asked) / sum(each.possible() for _, each in asked)
+    short = [(view, each, kept) for view, each, kept in asked if kept < KEPT_ENOUGH]
+    whole = sum(each.gap(rule).mean for _, each, _ in asked) / sum(each.possible() for _, each, _ in asked)
     text = (
         f"{len(asked) - len(short)} of {len(asked)} pairs of data set and view with 3 points or more to gain keep 80 % "
         f"or more; all of these together keep {100 * whole:.0f} %."
     )
     if short:
-        text += f" Short of it: {'; '.join(f'{_place(view, each)} {_percent(each.kept)}' for view, each in short)}."
+        text += f" Short of it: {'; '.join(f'{_place(view, each)} {100 * kept:.0f} %' for view, each, kept in short)}."
     text += " The best gamma is the highest of several noisy means, so the gain it promises is flattered."
     return _so_far(NOT_MET if short else MET, found), text
 
 
-def reaches_the_paper(found: Compared) -> tuple[str, str]:
+def reaches_the_paper(found: Compared, rule: str) -> tuple[str, str]:
     """The mean ACC on Yale is the paper's or above, in every view; the NMI stands beside it."""
     printed = PRINTED["table2"].values["ewnmf"]
     reached, texts = [], []
     for view, cases in found.items():
         if "yale" in cases:
-            means = [100 * float(np.mean(cases["yale"].auto.values(measure))) for measure in MEASURES]
+            means = [100 * float(np.mean(cases["yale"].rules[rule].values(measure))) for measure in MEASURES]
             reached.append(means[0] >= printed[0])
             figures = ", ".join(
                 f"{measure} {mean:.2f} (paper {theirs:.2f})"
@@ -180,10 +197,6 @@ def _whole(cases: Mapping[str, Comparison], wanted: Sequence[Case] = CASES) -> b
     return all(each and each.runs >= each.case.seeds and len(each.gammas) == len(each.case.gammas) for each in found)
 
 
-def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f} %"
-
-
 def _place(view: str, each: Comparison) -> str:
     return f"{each.case.title}, {CHOICE_VIEWS[view]}"
 
@@ -192,9 +205,9 @@ def _interval(gap: Gap) -> str:
     return f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
 
 
-GOALS: dict[str, Callable[[Compared], tuple[str, str]]] = {
+GOALS: dict[str, Callable[[Compared, str], tuple[str, str]]] = {
     "Never worse than NMF by more than 1 point of accuracy": never_worse,
     "Keeps at least 80 % of the gain wherever the best gamma by label gains 3 points or more": keeps_most,
     "On Yale the mean accuracy without labels reaches the paper's 46.06": reaches_the_paper,
 }
-"""What ``"auto"`` is to reach, and the rule that decides it."""
+"""What a rule is to reach, and how that is decided."""

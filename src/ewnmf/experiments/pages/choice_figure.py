@@ -1,4 +1,4 @@
-"""Accuracy against gamma on each data set, with NMF and the choices of ``gamma="auto"``."""
+"""Accuracy against gamma on each data set, with NMF and the choices of the rules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BEYOND = 10**0.6
 
 
 def accuracy_against_gamma(found: Study, view: str) -> Figure:
-    """A panel for each data set: EWNMF at each gamma, NMF flat, ``"auto"`` as a mean and a dot for each run."""
+    """A panel for each data set: EWNMF at each gamma, NMF flat, a rule as a mean and a mark for each run."""
     compared = found.compared[view]
     lines = ceil(len(compared) / COLUMNS)
     figure, axes = panels(lines, COLUMNS, 9.0, 0.6 + 2.3 * lines)
@@ -42,22 +42,24 @@ def accuracy_against_gamma(found: Study, view: str) -> Figure:
 def _panel(ax: Axes, runs: Experiment, each: Comparison, view: str) -> None:
     ax.set_xscale("log")
     _flat(ax, each.nmf.values("ACC"), "nmf", "-")
-    _flat(ax, each.auto.values("ACC"), "ewnmf-auto", LOOKS["ewnmf-auto"].dash)
+    for rule, result in each.rules.items():
+        _flat(ax, result.values("ACC"), f"ewnmf-{rule}", LOOKS[f"ewnmf-{rule}"].dash)
     scores = {gamma: runs.scores("ewnmf", gamma, view) for gamma in each.gammas}
     values = [[scores[gamma][run][0] for run in each.nmf.scores] for gamma in each.gammas]
     _band(ax, each.gammas, values, "ewnmf-one", "EWNMF at each gamma")
     infinite = max(each.gammas) * BEYOND
-    chosen = np.array(chosen_gammas(runs, each))
-    ax.plot(
-        np.where(np.isinf(chosen), infinite, chosen),
-        [100 * acc for acc in each.auto.values("ACC")],
-        LOOKS["ewnmf-auto"].marker,
-        color=LOOKS["ewnmf-auto"].colour,
-        alpha=0.6,
-        ms=5,
-        mew=0.0,
-        label='gamma="auto", each run',
-    )
+    for rule, result in each.rules.items():
+        chosen, look = np.array(chosen_gammas(runs, each, rule)), LOOKS[f"ewnmf-{rule}"]
+        ax.plot(
+            np.where(np.isinf(chosen), infinite, chosen),
+            [100 * acc for acc in result.values("ACC")],
+            look.marker,
+            color=look.colour,
+            alpha=0.6,
+            ms=5,
+            mew=0.0,
+            label=f'gamma="{rule}", each run',
+        )
     powers = [power for power in range(-8, 9) if min(each.gammas) <= 10.0**power <= max(each.gammas)]
     ax.set_xticks(
         [*(10.0**power for power in powers), infinite], [*(f"$10^{{{power}}}$" for power in powers), r"$\infty$"]

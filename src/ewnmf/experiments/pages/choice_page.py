@@ -10,6 +10,7 @@ import numpy as np
 
 from ewnmf.experiments.pages.choice import (
     CHOICE_VIEWS,
+    GOALS,
     NOT_RUN,
     Comparison,
     Study,
@@ -26,6 +27,7 @@ from ewnmf.experiments.pages.statistics import MEASURES, Gap, Result, spread
 from ewnmf.experiments.pages.tables import percent, provenance
 from ewnmf.experiments.protocol.cases import CASES
 from ewnmf.experiments.protocol.plan import TARGETS
+from ewnmf.experiments.protocol.spec import RULES
 
 __all__ = ["PAGE", "TARGET", "page", "sections"]
 
@@ -44,11 +46,12 @@ where nothing else is said. k-means has 10 starts and sees the run's own codes (
 scaled to norm 1 into the codes, then every code to norm 1.
 
 *Best gamma by label* is the gamma of the grid (in brackets; "end": it is the smallest or largest one) with the highest
-mean accuracy in the view at hand; its NMI is that of the same gamma. No label is used in the choice of *auto*.
+mean accuracy in the view at hand; its NMI is that of the same gamma. *auto* is the rule for damage,
+*groups* that for clusters; neither uses a label.
 
 ± is the standard deviation over runs. Differences are paired and in points of percent, with the 95 % interval of the
-paired t test. *Gain kept*: auto minus NMF as a share of the best gamma minus NMF, where the latter is 3 points of
-accuracy or more."""
+paired t test. *Gain kept*: the rule minus NMF as a share of the best gamma minus NMF, where the latter is 3 points
+of accuracy or more."""
 
 Part = str | Table | Sheet | Picture
 Record = dict[str, str | int | float]
@@ -63,8 +66,10 @@ def sections(material: Material) -> list[Section]:
     """The sections of the page, whatever part of the study the store has."""
     found = study(material.rows)
     verdicts = _standing(judged(found.compared), material)
-    outcomes = Table(["figure to reach", ""], [[each.goal, f"**{each.outcome}**"] for each in verdicts], left=2)
-    reasons = bullets([f"**{each.goal}** ({each.outcome}): {each.why}" for each in verdicts])
+    by_goal = {goal: [f"**{each.outcome}**" for each in verdicts if each.goal == goal] for goal in GOALS}
+    head = ["figure to reach", *(f'gamma="{rule}"' for rule in RULES)]
+    outcomes = Table(head, [[goal, *cells] for goal, cells in by_goal.items()], left=len(head))
+    reasons = bullets([f'**{each.goal}**, gamma="{each.rule}" ({each.outcome}): {each.why}' for each in verdicts])
     first = [
         Section("What was run", _what_was_run(material, found)),
         Section("Figures to reach", [outcomes, reasons]),
@@ -92,24 +97,25 @@ def _what_was_run(material: Material, found: Study) -> list[Part]:
     lines = []
     for case in CASES:
         runs = [spec for spec in planned if case.has(spec)]
-        fixed = coverage_of((spec for spec in runs if spec.gamma != "auto"), there)
-        auto = coverage_of((spec for spec in runs if spec.gamma == "auto"), there)
+        fixed = coverage_of((spec for spec in runs if not spec.chooses), there)
+        rules = [str(coverage_of((spec for spec in runs if spec.gamma == rule), there)) for rule in RULES]
         each = found.compared["unit_10"].get(case.name)
         seeds, gammas = "-", "-"
         if each is not None:
             seeds = f"{each.runs} of {case.seeds}"
             gammas = f"{len(each.gammas)} of {len(case.gammas)}, {min(each.gammas):.2g} to {max(each.gammas):.2g}"
-        lines.append([case.title, str(fixed), str(auto), seeds, gammas])
-    head = ["", "runs at fixed gammas and of NMF", 'of gamma="auto"', "seeds compared", "gammas compared"]
+        lines.append([case.title, str(fixed), *rules, seeds, gammas])
+    of_rules = [f'of gamma="{rule}"' for rule in RULES]
+    head = ["", "runs at fixed gammas and of NMF", *of_rules, "seeds compared", "gammas compared"]
     return [wrapped(provenance(rows) + material.left_out()), Table(head, lines)]
 
 
 def _view(found: Study, view: str) -> list[Part]:
     compared, title = found.compared[view], CHOICE_VIEWS[view]
     caption = (
-        f'EWNMF at each gamma, NMF and EWNMF with gamma="auto", k-means on {title}. Bands: one standard error of the '
-        'mean over the runs (NMF, EWNMF at each gamma). Crosses: what gamma="auto" chose in each run; on the right '
-        "(∞) where it kept plain NMF."
+        f"EWNMF at each gamma, NMF and EWNMF with gamma chosen by a rule, k-means on {title}. Bands: one standard "
+        'error of the mean over the runs (NMF, EWNMF at each gamma). Crosses and stars: what gamma="auto" and '
+        'gamma="groups" chose in each run; on the right (∞) where they kept plain NMF.'
     )
     name = f"accuracy-{view.split('_')[0]}"
     draw = partial(accuracy_against_gamma, found, view)
@@ -118,21 +124,28 @@ def _view(found: Study, view: str) -> list[Part]:
 
 
 def scores(compared: Mapping[str, Comparison], measure: str) -> Table:
-    """NMF, the best gamma by label and auto in percent, and what auto gains."""
+    """NMF, the best gamma by label and the rules in percent, and what these gain."""
+    rules = [rule for rule in RULES if any(rule in each.rules for each in compared.values())]
     lines = [
         [
             each.case.title,
             _percent(each.nmf, measure),
             f"{_percent(each.best, measure)} ({each.best_gamma:.2g}{', end' if each.at_edge else ''})",
-            _percent(each.auto, measure),
-            _points(each.gap(measure)),
-            *([_kept(each)] if measure == "ACC" else []),
+            *(cell for rule in rules for cell in _of_rule(each, rule, measure)),
             str(each.runs),
         ]
         for each in compared.values()
     ]
     kept = ["gain kept"] if measure == "ACC" else []
-    return Table([f"{measure} in %", "NMF", "best gamma by label", "auto", "auto - NMF", *kept, "runs"], lines)
+    head = [f"{measure} in %", "NMF", "best gamma by label"]
+    return Table([*head, *(word for rule in rules for word in (rule, f"{rule} - NMF", *kept)), "runs"], lines)
+
+
+def _of_rule(each: Comparison, rule: str, measure: str) -> list[str]:
+    kept = [_kept(each, rule)] if measure == "ACC" and rule in each.rules else ["-"] * (measure == "ACC")
+    if rule not in each.rules:
+        return ["-", "-", *kept]
+    return [_percent(each.rules[rule], measure), _points(each.gap(rule, measure)), *kept]
 
 
 def _percent(result: Result, measure: str) -> str:
@@ -144,21 +157,24 @@ def _points(gap: Gap) -> str:
     return mean if gap.count < 2 else f"{mean} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
 
 
-def _kept(each: Comparison) -> str:
-    return "-" if each.kept is None else f"{100 * each.kept:.0f} %"
+def _kept(each: Comparison, rule: str) -> str:
+    kept = each.kept(rule)
+    return "-" if kept is None else f"{100 * kept:.0f} %"
 
 
 def choices(found: Study) -> Table:
-    """How often auto kept plain NMF, the gammas it chose otherwise, and the best ones by label."""
+    """How often a rule kept plain NMF, the gammas it chose otherwise, and the best ones by label."""
     lines = []
     for name, each in found.compared["unit_10"].items():
-        gammas = np.array(chosen_gammas(found.experiments[name], each))
-        finite = gammas[np.isfinite(gammas)]
-        text = f"{np.median(finite):.2g} ({finite.min():.2g} to {finite.max():.2g})" if finite.size else "-"
         best = [f"{found.compared[view][name].best_gamma:.2g}" for view in CHOICE_VIEWS]
-        lines.append([each.case.title, f"{gammas.size - finite.size} of {counted(gammas.size, 'run')}", text, *best])
-    head = ["", "plain NMF kept", "else gamma: median (range)"]
-    return Table([*head, *(f"best by label, {title}" for title in CHOICE_VIEWS.values())], lines)
+        for rule in each.rules:
+            gammas = np.array(chosen_gammas(found.experiments[name], each, rule))
+            finite = gammas[np.isfinite(gammas)]
+            text = f"{np.median(finite):.2g} ({finite.min():.2g} to {finite.max():.2g})" if finite.size else "-"
+            kept = f"{gammas.size - finite.size} of {counted(gammas.size, 'run')}"
+            lines.append([each.case.title, rule, kept, text, *best])
+    head = ["", "rule", "plain NMF kept", "else gamma: median (range)"]
+    return Table([*head, *(f"best by label, {title}" for title in CHOICE_VIEWS.values())], lines, left=2)
 
 
 def _sheet(found: Study) -> Sheet:
@@ -168,18 +184,22 @@ def _sheet(found: Study) -> Sheet:
         for name, each in compared.items():
             fixed = {gamma: found.experiments[name].scores("ewnmf", gamma, view) for gamma in each.gammas}
             for at, measure in enumerate(MEASURES):
-                gap = each.gap(measure)
                 place: Record = {"set": name, "codes": view.split("_")[0], "measure": measure}
                 records.append(place | {"method": "nmf"} | _figures(each.nmf.values(measure)))
-                interval = {"minus NMF": gap.mean, "low": gap.low, "high": gap.high}
-                points: Record = {key: round(100 * value, 4) for key, value in interval.items()}
-                records.append(
-                    place | {"method": "ewnmf", "gamma": "auto"} | _figures(each.auto.values(measure)) | points
-                )
+                for rule, result in each.rules.items():
+                    of_rule: Record = {"method": "ewnmf", "gamma": rule}
+                    records.append(
+                        place | of_rule | _figures(result.values(measure)) | _interval(each.gap(rule, measure))
+                    )
                 for gamma, by_run in fixed.items():
                     values = [by_run[run][at] for run in each.nmf.scores]
                     records.append(place | {"method": "ewnmf", "gamma": gamma} | _figures(values))
     return Sheet(TARGET, records, FILES)
+
+
+def _interval(gap: Gap) -> Record:
+    interval = {"minus NMF": gap.mean, "low": gap.low, "high": gap.high}
+    return {key: round(100 * value, 4) for key, value in interval.items()}
 
 
 def _figures(values: Sequence[float]) -> Record:

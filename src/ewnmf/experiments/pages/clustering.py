@@ -11,8 +11,9 @@ from ewnmf.experiments.pages.judgement import HOLDS, NOT_RUN, NOT_SEEN, PART, Ju
 from ewnmf.experiments.pages.markup import counted
 from ewnmf.experiments.pages.statistics import MEASURES, PROTOCOLS, Experiment, Gap, Result, gap_of
 from ewnmf.experiments.protocol.paper import DATASETS, GAMMAS
+from ewnmf.experiments.protocol.spec import RULES
 
-__all__ = ["all_aspects", "beaten_only", "best_in_tables", "wide_range"]
+__all__ = ["OURS", "all_aspects", "beaten_only", "best_in_tables", "wide_range"]
 
 Scores = Mapping[str, Mapping[str, Result]]
 """Data set -> protocol -> result, in one view."""
@@ -23,7 +24,7 @@ RIVALS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf")
 OURS = {
     "ewnmf-best": "with the best gamma per run",
     "ewnmf-one": "with one gamma for all runs",
-    "ewnmf-auto": 'with gamma="auto"',
+    **{f"ewnmf-{rule}": f'with gamma="{rule}"' for rule in RULES},
 }
 DECADES = 5
 """So many neighbouring powers of ten make a wide range."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from ewnmf.experiments.pages.judgement import NOT_RUN
 from ewnmf.experiments.pages.markup import Table
 from ewnmf.experiments.pages.verdicts import Verdict
 from ewnmf.experiments.protocol.plan import TARGETS, planned
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row, Spec
@@ -34,10 +35,16 @@ CLAIM_TARGETS: dict[str, tuple[str, ...]] = {
     "local": ("fig11",),
 }
 """Claim -> the tables and figures whose runs decide it."""
-_KINDS = {
+
+
+def _follows(rule: str, spec: Spec) -> bool:
+    return spec.gamma == rule
+
+
+_KINDS: dict[str, Callable[[Spec], bool]] = {
     "NMF and other methods": lambda spec: spec.gamma is None,
     "EWNMF, fixed gamma": lambda spec: isinstance(spec.gamma, float),
-    'EWNMF, gamma="auto"': lambda spec: spec.gamma == "auto",
+    **{f'EWNMF, gamma="{rule}"': partial(_follows, rule) for rule in RULES},
 }
 
 
@@ -89,11 +96,11 @@ def coverage_table(rows: Sequence[Row], targets: Sequence[str] = tuple(TARGETS))
 
 
 def _whole(specs: Iterable[Spec], there: set[Spec]) -> Coverage:
-    """Starts or draws of which no run is missing but those of ``gamma="auto"``."""
+    """Starts or draws of which no run is missing but those that choose gamma."""
     groups: dict[tuple[object, ...], list[Spec]] = {}
     for spec in specs:
         place = (spec.dataset, spec.k, spec.draw, spec.seed, spec.occluded, spec.loss)
-        groups.setdefault(place, []).extend([spec] if spec.gamma != "auto" else [])
+        groups.setdefault(place, []).extend([] if spec.chooses else [spec])
     return Coverage(sum(all(spec in there for spec in group) for group in groups.values()), len(groups))
 
 
@@ -120,7 +127,7 @@ def standing(found: Sequence[Verdict], rows: Sequence[Row]) -> list[Verdict]:
     judged = []
     for verdict in found:
         each = [
-            coverage_of((spec for spec in _planned((name,)) if spec.gamma != "auto"), there)
+            coverage_of((spec for spec in _planned((name,)) if not spec.chooses), there)
             for name in CLAIM_TARGETS[verdict.claim]
         ]
         if all(part.enough for part in each) and verdict.outcome != NOT_RUN:

@@ -10,6 +10,7 @@ from ewnmf.experiments.pages.markup import counted
 from ewnmf.experiments.pages.statistics import MAIN, MEASURES, PROTOCOLS, VIEWS, Experiment, Result, gap_of
 from ewnmf.experiments.pages.tables import printed
 from ewnmf.experiments.protocol.paper import DATASETS, PRINTED
+from ewnmf.experiments.protocol.spec import RULES
 
 __all__ = ["POINTS", "explanations", "off"]
 
@@ -134,7 +135,7 @@ def _ewnmf(table: str, views: ByView, found: Experiment) -> str:
     most = 100 * float(np.mean([max(nmi for _, nmi in scores[run].values()) for run in results["ewnmf-best"].scores]))
     theirs = printed(table, "ewnmf-best", "NMI")
     words += f" Picked by NMI itself instead of ACC, NMI is {most:.1f} ({most - (theirs or 0.0):+.1f})."
-    for name in ("ewnmf-one", "ewnmf-auto"):
+    for name in ("ewnmf-one", *(f"ewnmf-{rule}" for rule in RULES)):
         if name in results:
             words += f" {PROTOCOLS[name].label}: {_points(_gaps(table, results[name]))}."
     if "nmf-best" in results:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ewnmf.experiments.pages.statistics import MEASURES, PROTOCOLS, VIEWS, Experiment, Result, results, spread
 from ewnmf.experiments.protocol.paper import GAMMAS, PRINTED
+from ewnmf.experiments.protocol.spec import RULES
 from ewnmf.plots import display
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Look:
     filled: bool = True
 
 
-BLACK, ORANGE, SKY = "#000000", "#E69F00", "#56B4E9"
+BLACK, ORANGE, SKY, BROWN = "#000000", "#E69F00", "#56B4E9", "#8B5A2B"
 LOOKS: dict[str, Look] = {
     "nmf": Look(BLACK, "o"),
     "nmf-best": Look(BLACK, "o", "--", filled=False),
@@ -43,10 +44,11 @@ LOOKS: dict[str, Look] = {
     "ewnmf-best": Look(display.VERMILION, "P", "--", filled=False),
     "ewnmf-one": Look(display.VERMILION, "P"),
     "ewnmf-auto": Look(display.BLUE, "X", "-."),
+    "ewnmf-groups": Look(BROWN, "*", ":"),
 }
 LOOKS["ewnmf"] = LOOKS["ewnmf-one"]
 AS_PRINTED = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf-best")
-FAIR = ("nmf", "nmf-best", "ewnmf-best", "ewnmf-one", "ewnmf-auto")
+FAIR = ("nmf", "nmf-best", "ewnmf-best", "ewnmf-one", "ewnmf-auto", "ewnmf-groups")
 
 
 def panels(n_rows: int, n_columns: int, width: float, height: float, **sharing: Any) -> tuple[Figure, Any]:
@@ -61,7 +63,7 @@ def panels(n_rows: int, n_columns: int, width: float, height: float, **sharing: 
 
 
 def against_gamma(found: Experiment, table: str) -> Figure:
-    """ACC and NMI against gamma, a line of panels per view; NMF is flat, ``"auto"`` is marked at its choice."""
+    """ACC and NMI against gamma, a line of panels per view; NMF is flat, rules are marked at their choices."""
     figure, axes = panels(len(VIEWS), 2, 9.0, 8.6, sharex=True)
     for line, (view, title) in zip(axes, VIEWS.items(), strict=True):
         for ax, measure in zip(line, MEASURES, strict=True):
@@ -92,22 +94,21 @@ def _gamma_panel(ax: Axes, found: Experiment, view: str, measure: str) -> None:
             _flat(ax, protocols[name].values(measure), name, look)
     values = {gamma: [score[at] for score in found.scores("ewnmf", gamma, view).values()] for gamma in found.gammas}
     _band(ax, list(values), list(values.values()), "ewnmf-one", "EWNMF at each gamma")
-    chosen = found.rows.get("ewnmf", {}).get("auto", {})
-    if chosen:
-        scores = found.scores("ewnmf", "auto", view)
-        look_auto = LOOKS["ewnmf-auto"]
-        gammas = [min(chosen[run].figures["gamma"], GAMMAS[-1]) for run in scores]
-        runs = [100 * score[at] for score in scores.values()]
-        ax.plot(gammas, runs, ".", color=look_auto.colour, alpha=0.5, ms=5, label='EWNMF, gamma="auto", each run')
-        ax.plot(
-            np.median(gammas),
-            np.mean(runs),
-            look_auto.marker,
-            color=look_auto.colour,
-            ms=10,
-            mec="white",
-            label='EWNMF, gamma="auto", mean',
-        )
+    for rule in RULES:
+        _choices(ax, found, rule, view, at)
+
+
+def _choices(ax: Axes, found: Experiment, rule: str, view: str, at: int) -> None:
+    """What a rule chose in each run and how well that did, by the measure `at` this place; their middle."""
+    chosen, scores = found.rows.get("ewnmf", {}).get(rule, {}), found.scores("ewnmf", rule, view)
+    if not scores:
+        return
+    look, label = LOOKS[f"ewnmf-{rule}"], f'EWNMF, gamma="{rule}"'
+    gammas = [min(chosen[run].figures["gamma"], GAMMAS[-1]) for run in scores]
+    runs = [100 * score[at] for score in scores.values()]
+    ax.plot(gammas, runs, ".", color=look.colour, alpha=0.5, ms=5, label=f"{label}, each run")
+    middle = np.median(gammas), np.mean(runs)
+    ax.plot(*middle, look.marker, color=look.colour, ms=10, mec="white", label=f"{label}, mean")
 
 
 def _flat(ax: Axes, values: Sequence[float], name: str, dash: str) -> None:
@@ -161,7 +162,7 @@ def against_occlusion(views: Mapping[str, Mapping[str, Mapping[float, Sequence[f
     figure, axes = panels(1, len(views), 9.0, 4.2, sharey=True)
     for ax, (view, curves) in zip(axes[0], views.items(), strict=True):
         others = iter(("semi-nmf", "ewnmf-one", "convex-nmf", "onmf-codes", "onmf-components"))
-        known = {"NMF": "nmf", 'EWNMF, gamma="auto"': "ewnmf-auto"}
+        known = {"NMF": "nmf"} | {f'EWNMF, gamma="{rule}"': f"ewnmf-{rule}" for rule in RULES}
         for label, curve in curves.items():
             name = known.get(label) or next(others)
             _band(ax, [100 * share for share in sorted(curve)], [curve[share] for share in sorted(curve)], name, label)
@@ -184,7 +185,7 @@ def _band(ax: Axes, places: Sequence[float], values: Sequence[Sequence[float]], 
         marker=look.marker,
         ls=look.dash,
         lw=1.5,
-        ms=8 if look.marker in "PX" else 6,
+        ms=8 if look.marker in "PX*" else 6,
         label=label,
         mfc=look.colour if look.filled else "white",
         mec=look.colour if not look.filled else "white",

@@ -85,7 +85,7 @@ def destroyed(material: Material) -> list[Part]:
     if not runs:
         return []
     seed = min(row.spec.seed for row in runs)
-    first = _auto_last(row for row in runs if row.spec.seed == seed)
+    first = _rules_last(row for row in runs if row.spec.seed == seed)
     learned = {gamma_title(row): material.array(row, "weights") for row in first}
     source = first[0]
     data, sources, damaged = (material.array(source, name) for name in ("data", "sources", "damaged"))
@@ -98,8 +98,8 @@ def destroyed(material: Material) -> list[Part]:
     return [picture, tables.weights_by_gamma(material.rows)]
 
 
-def _auto_last(rows: Iterable[Row]) -> list[Row]:
-    return sorted(rows, key=lambda row: isinstance(row.spec.gamma, str))
+def _rules_last(rows: Iterable[Row]) -> list[Row]:
+    return sorted(rows, key=lambda row: row.spec.chooses)
 
 
 def gammas(material: Material) -> list[Part]:
@@ -210,7 +210,7 @@ def _faces(material: Material) -> list[Part]:
         return []
     share = min((row.spec.occluded for row in runs), key=lambda share: abs(share - SHOWN_SHARE))
     seed = min(row.spec.seed for row in runs if row.spec.occluded == share)
-    shown = _auto_last(row for row in runs if (row.spec.occluded, row.spec.seed) == (share, seed))
+    shown = _rules_last(row for row in runs if (row.spec.occluded, row.spec.seed) == (share, seed))
     damaged = material.array(shown[0], "damaged").astype(bool)
     points = shown_points(damaged)
     learned = {

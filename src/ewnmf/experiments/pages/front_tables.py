@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ewnmf.experiments.pages.clustering import gaps_by_gamma, losses, places
+from ewnmf.experiments.pages.clustering import OURS, gaps_by_gamma, losses, places
 from ewnmf.experiments.pages.markup import Table
 from ewnmf.experiments.pages.statistics import (
     MAIN,
@@ -80,7 +80,7 @@ def by_dataset(found: Mapping[str, Mapping[str, Result]], runs: Mapping[str, Exp
     lines = [[PROTOCOLS[name].label, *(_cell(of_set, name) for of_set in means.values())] for name in names]
     lines += [
         [f"{PROTOCOLS[name].label}: above all other methods at", *(_ahead(dataset, found, name) for dataset in found)]
-        for name in ("ewnmf-best", "ewnmf-one", "ewnmf-auto")
+        for name in OURS
         if name in names
     ]
     lines.append(["draws at each number of clusters", *map(_draws, found.values())])

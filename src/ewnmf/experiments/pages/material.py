@@ -14,7 +14,7 @@ from ewnmf.experiments.pages.pictures import Descent
 from ewnmf.experiments.pages.statistics import METHODS, experiment
 from ewnmf.experiments.pages.verdicts import Seen
 from ewnmf.experiments.protocol import paper
-from ewnmf.experiments.protocol.spec import AUTO_RULE
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.execution.archive import Source
@@ -25,7 +25,7 @@ __all__ = ["Material", "gamma_title", "method_title"]
 
 @dataclass(frozen=True)
 class Material:
-    """What the store holds; the rows are read once. `outdated` rows are of a rule that ``"auto"`` no longer follows."""
+    """What the store holds; the rows are read once. `outdated` rows are of rules that are no longer followed."""
 
     store: Source
     rows: Sequence[Row]
@@ -35,14 +35,14 @@ class Material:
     def of(cls, store: Source) -> Material:
         """All rows of a store that say something of this version."""
         found = store.rows()
-        rows = [row for row in found if row.spec.rule in (None, AUTO_RULE)]
+        rows = [row for row in found if row.spec.rule is None or row.spec.rule == RULES.get(str(row.spec.gamma))]
         return cls(store, rows, len(found) - len(rows))
 
     def left_out(self) -> str:
         """A sentence on the rows that no longer count, behind others."""
         if not self.outdated:
             return ""
-        return f' Left out: {counted(self.outdated, "run")} of an earlier rule of gamma="auto".'
+        return f" Left out: {counted(self.outdated, 'run')} of an earlier rule of choosing gamma."
 
     def of_the_paper(self) -> Material:
         """The rows of the paper's data sets and loss."""
@@ -102,7 +102,7 @@ def method_title(row: Row) -> str:
 
 
 def gamma_title(row: Row) -> str:
-    """The gamma that was asked for, and what ``"auto"`` chose."""
+    """The gamma that was asked for, and what was chosen."""
     gamma = row.spec.gamma
     if isinstance(gamma, str):
         return f'gamma="{gamma}" ({number(row.figures["gamma"])})'

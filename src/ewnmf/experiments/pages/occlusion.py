@@ -10,6 +10,7 @@ import numpy as np
 from ewnmf.experiments.pages.markup import Table
 from ewnmf.experiments.pages.statistics import MAIN, Experiment, Gap, experiment, gap_of, spread
 from ewnmf.experiments.pages.tables import percent
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row
@@ -32,8 +33,8 @@ def curves_of(found: Mapping[float, Experiment], view: str) -> dict[str, dict[fl
     """Label -> share of occluded images -> ACC of the runs that all labels have; EWNMF at the gammas of all shares."""
     labels: dict[str, tuple[str, float | str]] = {"NMF": ("nmf", 0)}
     gammas = set.intersection(*(set(runs.rows.get("ewnmf", {})) for runs in found.values())) if found else set()
-    labels |= {f"EWNMF, gamma = {gamma:g}": ("ewnmf", gamma) for gamma in sorted(gammas - {"auto"}, key=float)}
-    labels |= {'EWNMF, gamma="auto"': ("ewnmf", "auto")} if "auto" in gammas else {}
+    labels |= {f"EWNMF, gamma = {gamma:g}": ("ewnmf", gamma) for gamma in sorted(gammas - RULES.keys(), key=float)}
+    labels |= {f'EWNMF, gamma="{rule}"': ("ewnmf", rule) for rule in RULES if rule in gammas}
     curves: dict[str, dict[float, list[float]]] = {label: {} for label in labels}
     for share, runs in found.items():
         scores = {label: runs.scores(method, attempt, view) for label, (method, attempt) in labels.items()}

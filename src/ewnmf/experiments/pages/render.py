@@ -50,8 +50,8 @@ The numbers behind [the verdicts](reproduction.md). Written by `ewnmf reproduce 
 AT = "#what-it-stands-on"
 STANDS_ON = (
     "Runs that are there, of the full protocol (10 starts or draws, 17 gammas and as many tries of NMF, 300 "
-    'iterations). A start or draw is whole if all its runs but that of gamma="auto" are there. A claim is judged where '
-    f"each of its tables and figures has at least {ENOUGH:.0%} of these runs."
+    "iterations). A start or draw is whole if all its runs but those that choose gamma are there. A claim is judged "
+    f"where each of its tables and figures has at least {ENOUGH:.0%} of these runs."
 )
 CHOICES = """\
 Every point is scaled to [0, 1]; `W` and `H` start uniform on [0.1, 1.1], and all methods share the start of a run; K is
@@ -65,7 +65,8 @@ verdicts use raw codes and 1 start, MATLAB's default; tables have all three.
 *Best gamma per run*: for every start the gamma with the highest ACC, seen by label. This is presumably what the paper
 did; it reports a mean of maxima. *NMF, best of as many tries* gives NMF the same advantage: as many starts as EWNMF had
 gammas, the best by label. *One gamma for all*: the gamma with the highest mean ACC, still seen by label; in Figs. 5 to
-9 one for the whole figure. *gamma="auto"* uses no labels.
+9 one for the whole figure. *gamma="auto"*, which is made for damage, and *gamma="groups"*, for clusters, use no
+labels; their trials and the run that counts are made by the same updates as all others.
 
 A pick by label goes by ACC of the same view of the codes; the NMI is that of the same pick, not a maximum of its own.
 The paper does not say by which measure it picked.

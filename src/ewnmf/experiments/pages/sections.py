@@ -44,7 +44,7 @@ def _against_gamma(target: str, table: str) -> Callable[[Material], Section]:
         caption = (
             f"EWNMF at each gamma, NMF flat (same starts). {BANDS} Dashed: the best gamma per run, and NMF's best of "
             "as many tries, both picked by label (ACC). Triangles on the right edge: Tables 2 and 3 of the paper. "
-            'Where gamma="auto" keeps plain NMF, it is drawn at the largest gamma.'
+            'Where gamma="auto" or "groups" keeps plain NMF, it is drawn at the largest gamma.'
         )
         draw = partial(figures.against_gamma, found, table)
         picture = Picture(target, title.split(": ")[1], caption, draw)

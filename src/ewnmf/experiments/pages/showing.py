@@ -13,7 +13,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.experiments.protocol.plan import FACES_GAMMA
-from ewnmf.experiments.protocol.spec import Spec
+from ewnmf.experiments.protocol.spec import RULES, Spec
 
 if TYPE_CHECKING:
     from ewnmf.experiments.execution.archive import Source
@@ -54,7 +54,7 @@ def _wanted(spec: Spec) -> dict[str, Any]:
         return {}
     if spec.occluded == 0 and spec.gamma in (None, FACES_GAMMA):
         return {"history": np.float64, "components": np.float16}
-    if spec.occluded == SHOWN_SHARE and spec.gamma in (FACES_GAMMA, "auto"):
+    if spec.occluded == SHOWN_SHARE and spec.gamma in (FACES_GAMMA, *RULES):
         return {"damaged": bool, "data": np.float16, "weights": np.float16}
     return {}
 

@@ -19,6 +19,7 @@ from scipy import stats
 
 from ewnmf.experiments.protocol.paper import GAMMAS, ITERATIONS
 from ewnmf.experiments.protocol.plan import FACES_GAMMA, PLAIN
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row
@@ -76,7 +77,7 @@ class Protocol:
     label: str
     method: str
     pick: str
-    """``"first"``, ``"best"`` per run by label, ``"one"`` gamma for all runs by label, or ``"auto"``."""
+    """``"first"``, ``"best"`` per run by label, ``"one"`` gamma for all runs by label, or a rule."""
 
 
 PROTOCOLS: dict[str, Protocol] = {
@@ -88,7 +89,7 @@ PROTOCOLS: dict[str, Protocol] = {
     "convex-nmf": Protocol("Convex-NMF", "convex-nmf", "first"),
     "ewnmf-best": Protocol("EWNMF, best gamma per run", "ewnmf", "best"),
     "ewnmf-one": Protocol("EWNMF, one gamma for all", "ewnmf", "one"),
-    "ewnmf-auto": Protocol('EWNMF, gamma="auto"', "ewnmf", "auto"),
+    **{f"ewnmf-{rule}": Protocol(f'EWNMF, gamma="{rule}"', "ewnmf", rule) for rule in RULES},
 }
 
 
@@ -118,8 +119,9 @@ class Experiment:
 
     @property
     def shown(self) -> float | str | None:
-        """The gamma of Figs. 10 and 11; else ``"auto"``."""
-        return next((gamma for gamma in (FACES_GAMMA, "auto") if gamma in self.rows.get("ewnmf", {})), None)
+        """The gamma of Figs. 10 and 11; else the first rule that has runs."""
+        known: tuple[float | str, ...] = (FACES_GAMMA, *RULES)
+        return next((gamma for gamma in known if gamma in self.rows.get("ewnmf", {})), None)
 
     def tries(self, method: str) -> list[Try]:
         """What a pick by label chooses from: the gammas, and for NMF as many starts."""
@@ -141,8 +143,8 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
     """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most.
 
     Runs that have some of the gammas that count, but not all, are left out: they were cut short, or made for
-    something else. So are draws without all the other methods, which Figs. 5 to 9 compare, and ``gamma="auto"`` while
-    it has fewer than half of NMF's runs, because means are over the runs that all have.
+    something else. So are draws without all the other methods, which Figs. 5 to 9 compare, and a rule of choosing
+    gamma while it has fewer than half of NMF's runs, because means are over the runs that all have.
     """
     found = [
         row
@@ -158,17 +160,17 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
         for row in found:
             methods[_run(row)].add(row.spec.method)
         found = [row for row in found if methods[_run(row)].issuperset(PLAIN)]
-    return _without_few_autos(_without_parts(tabulated(dataset, found)))
+    return _without_rare_rules(_without_parts(tabulated(dataset, found)))
 
 
-def _without_few_autos(found: Experiment) -> Experiment:
-    """Without the runs of ``gamma="auto"`` while they are few."""
-    tries = found.rows.get("ewnmf", {})
-    if 2 * len(tries.get("auto", {})) >= len(found.rows.get("nmf", {}).get(0, {})):
+def _without_rare_rules(found: Experiment) -> Experiment:
+    """Without the runs of rules that have few of them."""
+    enough, tries = len(found.rows.get("nmf", {}).get(0, {})), found.rows.get("ewnmf", {})
+    rare = {rule for rule in RULES if rule in tries and 2 * len(tries[rule]) < enough}
+    if not rare:
         return found
-    return replace(
-        found, rows={**found.rows, "ewnmf": {gamma: runs for gamma, runs in tries.items() if gamma != "auto"}}
-    )
+    kept = {gamma: runs for gamma, runs in tries.items() if gamma not in rare}
+    return replace(found, rows={**found.rows, "ewnmf": kept})
 
 
 def tabulated(dataset: str, found: Sequence[Row], grid: Sequence[float] = GAMMAS) -> Experiment:
@@ -234,7 +236,7 @@ def _tried(found: Experiment, protocol: Protocol, view: str) -> Tried:
     """Run -> try -> (ACC, NMI) of what the protocol picks from."""
     if protocol.pick in ("best", "one"):
         return found.complete(protocol.method, view)
-    attempt: Try = 0 if protocol.pick == "first" else "auto"
+    attempt: Try = 0 if protocol.pick == "first" else protocol.pick
     return {run: {attempt: score} for run, score in found.scores(protocol.method, attempt, view).items()}
 
 

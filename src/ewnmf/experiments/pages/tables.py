@@ -23,6 +23,7 @@ from ewnmf.experiments.pages.statistics import (
     spread,
 )
 from ewnmf.experiments.protocol import paper
+from ewnmf.experiments.protocol.spec import RULES
 
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row
@@ -47,7 +48,7 @@ COMPARISONS = {
     ("ewnmf-best", "nmf"): "best gamma per run - NMF",
     ("ewnmf-best", "nmf-best"): "best gamma per run - NMF, best of as many tries",
     ("ewnmf-one", "nmf"): "one gamma for all - NMF",
-    ("ewnmf-auto", "nmf"): 'gamma="auto" - NMF',
+    **{(f"ewnmf-{rule}", "nmf"): f'gamma="{rule}" - NMF' for rule in RULES},
 }
 """Pairs of protocols that the paired test compares."""
 
@@ -253,7 +254,7 @@ def weights_by_gamma(rows: Iterable[Row]) -> Table:
     for gamma, group in found.items():
         columns = [[row.figures[name] for row in group] for name in ("weight_destroyed", "weight_rest")]
         used = [row.figures["gamma"] for row in group]
-        summary = f'"auto" ({number(min(used))} to {number(max(used))})' if gamma == "auto" else gamma
+        summary = f'"{gamma}" ({number(min(used))} to {number(max(used))})' if gamma in RULES else gamma
         lines.append([summary, *(f"{np.median(column):.2g}" for column in columns), str(len(group))])
     head = ["gamma", "weight where destroyed (1 = equal)", "elsewhere in that mixture", "runs"]
     return Table(head, lines)

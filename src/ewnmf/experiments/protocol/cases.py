@@ -1,11 +1,11 @@
-"""The data sets on which ``gamma="auto"`` is judged: loss, damage, gammas, and how many seeds."""
+"""The data sets on which the rules that choose gamma are judged: loss, damage, gammas, and how many seeds."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ewnmf.experiments.protocol.spec import Spec
+from ewnmf.experiments.protocol.spec import RULES, Spec
 
 __all__ = ["CASES", "DRAWS", "OCCLUDED", "TEXTS_BY_SIZE", "Case", "gamma_grid", "nth_draw"]
 
@@ -78,8 +78,8 @@ class Case:
         """NMF, EWNMF without labels, and at the first so many gammas."""
         spec = self.start(seed)
         yield spec
-        yield replace(spec, method="ewnmf", gamma="auto")
-        for gamma in self.gammas[:gammas]:
+        tried: tuple[float | str, ...] = (*RULES, *self.gammas[:gammas])
+        for gamma in tried:
             yield replace(spec, method="ewnmf", gamma=gamma)
 
     def has(self, spec: Spec) -> bool:
@@ -89,7 +89,7 @@ class Case:
         if (spec.k, spec.loss, spec.occluded) != (self.k, self.loss, self.occluded):
             return False
         here = replace(self.start(spec.seed), max_iter=spec.max_iter)
-        known = spec.gamma in (None, "auto", *self.gammas)
+        known = spec.gamma in (None, *RULES, *self.gammas)
         return known and replace(spec, method="nmf", gamma=None, keep=()) == here
 
 

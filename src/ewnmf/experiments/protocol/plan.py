@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from ewnmf.experiments.protocol.cases import CASES, nth_draw
-from ewnmf.experiments.protocol.spec import METHODS, STATISTICS, Spec
+from ewnmf.experiments.protocol.spec import METHODS, RULES, STATISTICS, Spec
 from ewnmf.naming import unknown_name
 
-__all__ = ["ALL", "GAMMAS", "TARGETS", "Limits", "Target", "planned"]
+__all__ = ["ALL", "GAMMAS", "KINDS", "TARGETS", "Limits", "Target", "planned"]
 
 ALL = "all"
 GAMMAS = tuple(10.0**power for power in (-2, -1, 0, -3, 8, -8, -4, 1, 4, -6, 2, -5, 6, 3, -7, 5, 7))
@@ -29,6 +29,8 @@ OCCLUDED_SHARES = (0.0, 0.3, 0.5, 0.1, 0.2, 0.4)
 PLAIN = tuple(method for method in METHODS if method != "ewnmf")
 CLASSES = {"yale": 15, "umist": 20, "gtfd": 50, "caltech101": 102, "tdt2": 30}
 """Labels of the whole data set; Caltech101's background folder is one of them."""
+KINDS = (*METHODS, *RULES)
+"""What runs can be named by: ``"ewnmf"`` is that at given gammas, a rule that with gamma chosen by it."""
 PAPER_SEEDS = PAPER_DRAWS = 10
 PAPER_CLUSTERS = tuple(range(2, 11))
 
@@ -37,8 +39,8 @@ PAPER_CLUSTERS = tuple(range(2, 11))
 class Limits:
     """How much of the protocol: the first so many seeds, draws and gammas (None: all), the largest number of clusters.
 
-    More than the paper's 10 seeds or draws may be asked for. Runs on the data sets `without` are left out, and those of
-    ``gamma="auto"`` where `without_auto`.
+    More than the paper's 10 seeds or draws may be asked for. Runs on the data sets `without` are left out, those whose
+    gamma is chosen where `without_rules`, and where there are `methods`, all other ones.
     """
 
     seeds: int | None = None
@@ -46,18 +48,22 @@ class Limits:
     clusters: int | None = None
     tries: int | None = None
     without: tuple[str, ...] = ()
-    without_auto: bool = False
+    without_rules: bool = False
+    methods: tuple[str, ...] = ()
+    """Some of `KINDS`; none means all."""
 
     def gammas(self) -> tuple[float, ...]:
         """The gammas to try; NMF has as many tries."""
         return GAMMAS[: self.tries]
 
     def allow(self, spec: Spec) -> bool:
-        """Whether a run is not left out for its data set or its gamma."""
-        return spec.dataset not in self.without and not (self.without_auto and spec.gamma == "auto")
+        """Whether a run is not left out for its data set, method or gamma."""
+        if spec.dataset in self.without or (self.without_rules and spec.chooses):
+            return False
+        return not self.methods or (spec.gamma if spec.chooses else spec.method) in self.methods
 
 
-QUICK = Limits(seeds=2, draws=2, tries=7)
+QUICK = Limits(seeds=2, draws=2, tries=5)
 QUICK_CLUSTERS = (2, 5, 10)
 QUICK_SHARES, QUICK_OCCLUSION_GAMMAS = 3, 2
 QUICK_TDT2, QUICK_TDT2_TRIES = ((2, 3), (2, 2), (3, 1)), 3
@@ -107,7 +113,7 @@ def _kept(spec: Spec) -> tuple[str, ...]:
     shown = spec.dataset == "yale" and spec.draw is None and spec.seed == spec.attempt == 0
     if not shown or spec.method == STATISTICS:
         return ()
-    if spec.gamma not in (FACES_GAMMA, "auto"):
+    if spec.gamma not in (FACES_GAMMA, *RULES):
         return ("history", "components")
     damage = ("damaged", "clean") if spec.occluded else ()
     return ("history", "components", "data", "weights", *damage)
@@ -117,7 +123,7 @@ def _protocol(spec: Spec, gammas: Sequence[float]) -> Iterator[Spec]:
     """All methods from one start: the plain ones, EWNMF without labels, at every gamma, NMF with as many tries."""
     for method in PLAIN:
         yield replace(spec, method=method)
-    yield from _weighted(spec, ("auto", *gammas))
+    yield from _weighted(spec, (*RULES, *gammas))
     for attempt in range(1, len(gammas)):
         yield replace(spec, attempt=attempt)
 
@@ -141,7 +147,7 @@ def _diagram(quick: bool, limits: Limits) -> Iterator[Spec]:
 def _signals(quick: bool, limits: Limits) -> Iterator[Spec]:
     for seed in range(limits.seeds or PAPER_SEEDS):
         spec = Spec("signals", "nmf", 2, seed)
-        yield from _weighted(spec, (SIGNALS_GAMMA, "auto"))
+        yield from _weighted(spec, (SIGNALS_GAMMA, *RULES))
         yield spec
 
 
@@ -184,7 +190,7 @@ def _shown(quick: bool, limits: Limits) -> Iterator[Spec]:
     spec = Spec("yale", "nmf", CLASSES["yale"], 0)
     for method in PLAIN:
         yield replace(spec, method=method)
-    yield from _weighted(spec, (FACES_GAMMA, "auto"))
+    yield from _weighted(spec, (FACES_GAMMA, *RULES))
 
 
 def _occlusion(quick: bool, limits: Limits) -> Iterator[Spec]:
@@ -194,7 +200,7 @@ def _occlusion(quick: bool, limits: Limits) -> Iterator[Spec]:
         for share in shares:
             spec = Spec("yale", "nmf", CLASSES["yale"], seed, occluded=share)
             yield spec
-            yield from _weighted(spec, ("auto", *gammas))
+            yield from _weighted(spec, (*RULES, *gammas))
 
 
 def _choice(quick: bool, limits: Limits) -> Iterator[Spec]:

@@ -15,15 +15,17 @@ from typing import Any
 
 from ewnmf.naming import unknown_name
 
-__all__ = ["AUTO_RULE", "DATASETS", "KEPT", "LOSSES", "METHODS", "Row", "Spec"]
+__all__ = ["DATASETS", "KEPT", "LOSSES", "METHODS", "RULES", "Row", "Spec"]
 
 DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits", "cartoons")
 LOSSES = ("euclidean", "kullback-leibler")
-AUTO_RULE = 3
-"""Which rule ``gamma="auto"`` follows; to be raised when it would choose otherwise, so that its runs are made again.
+RULES = {"auto": 3, "groups": 1}
+"""The ways to choose gamma without labels, and which rule each follows; to be raised where it would choose otherwise,
+so that its runs are made again.
 
-0: gamma is tuned to 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions are scored.
-2: more partitions, a lower threshold, smaller subsamples. 3: for damage, by the loss of all entries but the worst.
+``"auto"``, 0: gamma is tuned to 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions
+are scored. 2: more partitions, a lower threshold, smaller subsamples. 3: for damage, by the loss of all entries but the
+worst. ``"groups"``, 1: by the neighbourhoods of the data, with a second opinion of what is within the points.
 """
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
 """The methods that are compared; both ONMF by the method ``"lagrange"``."""
@@ -50,7 +52,7 @@ class Spec:
         Reduced dimension, and number of clusters.
     seed : int
         Of the start and of k-means, shared by all methods; of the damage too, where there is any.
-    gamma : float or "auto", optional
+    gamma : float, "auto" or "groups", optional
         EWNMF's; None for the other methods.
     attempt : int, default=0
         Further starts of the same seed: NMF is given as many tries as EWNMF has gammas.
@@ -67,7 +69,7 @@ class Spec:
     block : int, default=12
         Rows and columns of the block; without occluded images it says nothing, and is 12.
     rule : int, optional
-        The rule of ``gamma="auto"``, `AUTO_RULE` where not given; None for all other runs.
+        The rule by which gamma is chosen, that of `RULES` where not given; None where nothing is chosen.
     """
 
     dataset: str
@@ -96,16 +98,21 @@ class Spec:
                 raise unknown_name("keep", name, KEPT)
         if (self.gamma is not None) != (self.method == "ewnmf"):
             raise ValueError(f"gamma={self.gamma!r} does not go with method={self.method!r}: EWNMF alone has a gamma.")
-        if isinstance(self.gamma, str) and self.gamma != "auto":
-            raise unknown_name("gamma", self.gamma, ("auto",))
+        if isinstance(self.gamma, str) and self.gamma not in RULES:
+            raise unknown_name("gamma", self.gamma, tuple(RULES))
         # One run has one spelling, and so one key.
-        if self.gamma is not None and self.gamma != "auto":
+        if self.gamma is not None and not isinstance(self.gamma, str):
             object.__setattr__(self, "gamma", float(self.gamma))
         object.__setattr__(self, "occluded", float(self.occluded))
         object.__setattr__(self, "block", self.block if self.occluded else _LATER["block"])
         object.__setattr__(self, "keep", tuple(sorted(set(self.keep))))
-        rule = AUTO_RULE if self.rule is None else self.rule
-        object.__setattr__(self, "rule", rule if self.gamma == "auto" else None)
+        followed = RULES[self.gamma] if isinstance(self.gamma, str) else None
+        object.__setattr__(self, "rule", followed if followed is None or self.rule is None else self.rule)
+
+    @property
+    def chooses(self) -> bool:
+        """Whether gamma is chosen from the data, by one of `RULES`."""
+        return isinstance(self.gamma, str)
 
     @property
     def key(self) -> str:
@@ -119,7 +126,7 @@ class Spec:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Where the spec stands in a sorted list: numbers by size, None and ``"auto"`` before them."""
+        """Where the spec stands in a sorted list: numbers by size, None and words before them."""
         values = (getattr(self, field.name) for field in fields(self))
         return tuple(_rank(value) for value in values)
 
