@@ -366,3 +366,18 @@ def test_hidden_entries_may_be_reconstructed_beyond_all_numbers(loss: losses.Los
     alone = kernel.see(Block(X[:1]), H, (W[:1],), weightings.Uniform())
     np.testing.assert_allclose(seen.E, alone.E, rtol=1e-5)
     assert np.isfinite(seen.terms.neg).all()
+
+
+@pytest.mark.parametrize("gamma", [1e-3, 0.1, 10.0, 1e8])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_shares_lack_is_the_same_found_on_the_way_or_afterwards(dtype, gamma):
+    """Sweeps find it with the shares where attributes are silent, passes over rows by themselves."""
+    rng = np.random.default_rng(5)
+    made = _problem(rng, 300, 40, dtype, positive=False)
+    block = Block(made["X"] * (rng.random((300, 40)) < 0.02), None, None, 50)
+    problem = Problem.of("euclidean", "nmf", "entropy", gamma=gamma)
+    _, kernel = _pair(problem, Dense(block.X))
+    H, W = made["H"] / 100, made["W"] / 100
+    swept = kernel.sweep_codes_first(block, H, (W,), None, problem.weighting)
+    seen = kernel.evaluate(block, kernel.reconstruct((W,), H), problem.weighting)
+    assert swept.measure.E == pytest.approx(seen.measure.E, rel=1e-13 if dtype == np.float64 else 1e-6)

@@ -8,6 +8,7 @@ from numba import njit
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
 from ewnmf.kernels.compiled.rows import (
+    UNKNOWN,
     dot,
     judge_row,
     losses_of_row,
@@ -35,7 +36,7 @@ def _weigh_rows(given, Y, how, A, up, J, E, L, room):
     for j in range(X.shape[0]):
         p, weight = prior_row(P, j), s[j] if s.size > 0 else 1.0
         seen = weigh_row(how, X[j], Y[j], p, given.silent, d, A[j])
-        J[j], E[j], L[j], factor = judge_row(how, X[j], Y[j], p, given.silent, weight, d, e, seen)
+        J[j], E[j], L[j], factor = judge_row(how, X[j], Y[j], p, given.silent, weight, d, e, seen, UNKNOWN)
         scale_row(A[j], real(factor))
         if up.size > 0:
             pull_row(how.loss, X[j], Y[j], A[j], up[j], Y[j])

@@ -12,7 +12,7 @@ from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import decline, has
 from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, nonnegative, unpack
 from ewnmf.kernels.compiled.options import ENTRY, ROW
-from ewnmf.kernels.compiled.rows import copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
+from ewnmf.kernels.compiled.rows import UNKNOWN, copy_row, dot, fill_row, judge_row, prior_row, sum_of_row, weigh_row
 from ewnmf.kernels.compiled.vector_math import larger
 from ewnmf.kernels.least_squares import CURVED, SHARES, SOON
 
@@ -134,7 +134,7 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
             x, y, t, e = X[j], room.Y[r], room.rows[0], room.rows[1]
             p = prior_row(given.P, j)
             seen = weigh_row(how, x, y, p, given.silent, room.losses, t)
-            _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen)
+            _, E, _, rest = judge_row(how, x, y, p, given.silent, 1.0, room.losses, e, seen, UNKNOWN)
             E += 2 * work.linear * sum_of_row(trial[r]) + work.ridge * dot(trial[r], trial[r])
             over = False
             if again[r] or E <= flat * last[r]:

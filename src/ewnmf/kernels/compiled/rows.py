@@ -18,6 +18,7 @@ from ewnmf.kernels.compiled.options import ROW, SAFE
 from ewnmf.kernels.compiled.vector_math import bits, larger, lesser, number
 
 __all__ = [
+    "UNKNOWN",
     "copy_row",
     "dot",
     "fill_row",
@@ -33,6 +34,8 @@ __all__ = [
     "weights_row",
 ]
 
+UNKNOWN = 1.0
+"""No sum of what shares lack, which is 0 or less."""
 _SUM: dict[str, Any] = {**ROW, "fastmath": {*SAFE, "reassoc"}}
 
 
@@ -194,6 +197,18 @@ def _shares_and_pulls(loss, weighting, x, y, t, up, down, lowest):
 
 
 @njit(**ROW)
+def _shares_pulls_and_shortfalls(loss, weighting, x, y, t, up, down, lacks, lowest):
+    """The same, with what shares lack: one exponential serves both."""
+    for i in range(x.size):
+        d = divergence(loss, x[i], y[i])
+        e = share(weighting, d, lowest)
+        lacks[i] = shortfall(weighting, d, lowest)
+        t[i] = e
+        up[i] = e * neg(loss, x[i], y[i])
+        down[i] = e * pos(loss, x[i], y[i])
+
+
+@njit(**ROW)
 def _shortfalls(weighting, d, out, lowest):
     for i in range(d.size):
         out[i] = shortfall(weighting, d[i], lowest)
@@ -252,7 +267,11 @@ def _weigh_row(how, x, y, p, silent, d, t):
 
 
 def weigh_and_pull_row(how, x, y, p, silent, d, t, up, down):
-    """`weigh_row` and the pulls under those weights; where ``pos`` is 1, `t` is the row of `down`."""
+    """`weigh_row` and the pulls under those weights; where ``pos`` is 1, `t` is the row of `down`.
+
+    Behind them the sum of what shares lack, where it was found on the way: of points with silent attributes, most of
+    whose other entries weigh nearly as much. Else `UNKNOWN`.
+    """
     raise NotImplementedError
 
 
@@ -264,54 +283,62 @@ def _weigh_and_pull_row(how, x, y, p, silent, d, t, up, down):
             lowest, total = _scan(how.loss, x, y)
             if silent > 0:
                 lowest = lowest - lowest
+                _shares_pulls_and_shortfalls(how.loss, how.weighting, x, y, t, up, down, d, lowest)
+                return (sum_of_row(t) + silent, lowest, total), sum_of_row(d)
             _shares_and_pulls(how.loss, how.weighting, x, y, t, up, down, lowest)
-            return sum_of_row(t) + silent, lowest, total
+            return (sum_of_row(t) + silent, lowest, total), UNKNOWN
 
         return at_once
 
     def one_by_one(how, x, y, p, silent, d, t, up, down):
         seen = weigh_row(how, x, y, p, silent, d, t)
         pull_row(how.loss, x, y, t, up, down)
-        return seen
+        return seen, UNKNOWN
 
     return one_by_one
 
 
 @njit(**ROW)
-def _excess(how, x, y, p, silent, mass, lowest, d, e):
+def _excess(how, x, y, p, silent, mass, lowest, d, e, lacks):
     """``E`` of a point, ``lowest - gamma ln(mass / total)``, and `total`; by what `mass` lacks where that is little."""
     weighting = how.weighting
     total = float(silent + x.size) if p is None else silent + sum_of_row(p)
     log_share = np.log(mass / total)
     if mass > weighting.nearly * total:
-        losses_of_row(how.loss, x, y, d)
-        _shortfalls(weighting, d, e, lowest)
-        lacking = (sum_of_row(e) if p is None else dot(p, e)) / total
+        if lacks == UNKNOWN:
+            losses_of_row(how.loss, x, y, d)
+            _shortfalls(weighting, d, e, lowest)
+            lacks = sum_of_row(e) if p is None else dot(p, e)
+        lacking = lacks / total
         if lacking > -weighting.even_below:
+            losses_of_row(how.loss, x, y, d)
             _above(d, e, lowest)
             return lowest + (sum_of_row(e) if p is None else dot(p, e)) / total, total
         log_share = np.log1p(larger(lacking, -0.5))
     return lowest - weighting.held * log_share, total
 
 
-def judge_row(how, x, y, p, silent, weight, d, e, seen):
-    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by."""
+def judge_row(how, x, y, p, silent, weight, d, e, seen, lacks):
+    """``J*``, ``E`` and loss of a row that was weighed, and what its weights have yet to be multiplied by.
+
+    `lacks` is the sum of what shares lack, or `UNKNOWN`.
+    """
     raise NotImplementedError
 
 
 @overload(judge_row, jit_options=ROW)
-def _judge_row(how, x, y, p, silent, weight, d, e, seen):
+def _judge_row(how, x, y, p, silent, weight, d, e, seen, lacks):
     if has(how[1], "share"):
 
-        def shared(how, x, y, p, silent, weight, d, e, seen):
+        def shared(how, x, y, p, silent, weight, d, e, seen, lacks):
             mass, lowest, total_loss = seen
-            excess, total = _excess(how, x, y, p, silent, mass, lowest, d, e)
+            excess, total = _excess(how, x, y, p, silent, mass, lowest, d, e, lacks)
             J = weight * (excess - how.weighting.gamma * np.log(total))
             return J, weight * excess, weight * total_loss, weight / mass
 
         return shared
 
-    def separate(how, x, y, p, silent, weight, d, e, seen):
+    def separate(how, x, y, p, silent, weight, d, e, seen, lacks):
         _values(how.weighting, d, e)
         excess = weight * (sum_of_row(e) if p is None else dot(p, e))
         return excess, excess, weight * seen[2], weight / seen[0]

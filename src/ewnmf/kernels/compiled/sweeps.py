@@ -115,9 +115,9 @@ def _weigh(given, how, at, to, room, pulls, left):
             pull_row(how.loss, x, y, t, up, down)
             continue
         p, weight = prior_row(given.P, j), given.s[j] if given.s.size > 0 else 1.0
-        seen = weigh_and_pull_row(how, x, y, p, given.silent, d, t, up, down)
+        seen, lacks = weigh_and_pull_row(how, x, y, p, given.silent, d, t, up, down)
         left.seen[0, j], left.seen[1, j], left.seen[2, j], rest = judge_row(
-            how, x, y, p, given.silent, weight, d, e, seen
+            how, x, y, p, given.silent, weight, d, e, seen, lacks
         )
         room.factors[r] = real(rest)
 
