@@ -273,3 +273,13 @@ def test_attributes_that_are_zero_have_no_floor_in_hard_orthogonal_codes() -> No
     parts: dict[str, Any] = {"model": models.Orthogonal("hard"), "loss": losses.Alpha(1e-7), "weighting": "none"}
     dense, thin = (ewnmf.factorize(data, 1, mask=mask, rng=0, max_iter=3, **parts) for data in (X, sparse.csr_array(X)))
     np.testing.assert_allclose(thin.codes, dense.codes, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "width"), [(20000, 3000, 64), (20000, 790, 48), (20000, 300, 16), (20000, 5, 16), (1000, 3000, 128)]
+)
+def test_blocks_of_wide_points_are_few_enough_to_be_added(m, n, width):
+    data = storage(sparse.random_array((m, n), density=1e-4, format="csc", rng=0))
+    assert isinstance(data, Sparse)
+    assert data.cuts()[0] == slice(0, min(width, n))
+    assert data.cuts(whole=True) == [slice(0, n)]

@@ -11,11 +11,13 @@ from scipy.sparse import csc_array
 from ewnmf._types import Array
 from ewnmf.models.base import Block, Facts, Rule
 from ewnmf.problem import Problem
-from ewnmf.storage.dense import Dense
+from ewnmf.storage.dense import Dense, block_width
 
 __all__ = ["RARE", "Sparse", "Stored"]
 
 _BLOCK_STORED = 1 << 17
+_WIDEST, _BLOCKS = 64, 16
+"""Points of a block that is made dense, however wide they are, while there are so many blocks."""
 
 
 RARE = 0.2
@@ -32,6 +34,13 @@ class Sparse(Dense):
         """The data of `cut`, dense (M x b)."""
         dense: Array = self.X[:, cut].toarray(order="F")
         return dense
+
+    def cuts(self, whole: bool = False) -> list[slice]:
+        """The blocks of points; of wide ones not too few, since the sums (M x K) of every block are made and added."""
+        if whole or self.width is not None:
+            return super().cuts(whole)
+        most = min(_WIDEST, self.n_points // _BLOCKS // 16 * 16)
+        return replace(self, width=max(most, block_width(self.X.shape[0]))).cuts()
 
     def _of_points(self, values: Any) -> Array:
         """A value for every point (N) as an array."""
