@@ -238,16 +238,9 @@ def test_a_clone_is_drawn_from_its_rows_without_a_store(capsys, out, finished, r
     assert not (out / "results.sqlite").exists()
 
 
-def test_methods_can_be_named(capsys, out, runs):
-    named = ("--method", "auto", "--method", "groups")
-    assert said(capsys, "fig2", "--out", out, *named, "--no-render")[2].startswith("20 runs, ")
-    with Store.open(out / "results.sqlite") as store:
-        assert {row.spec.gamma for row in store.rows()} == {"auto", "groups"}
-
-
-@pytest.mark.parametrize("option", ["--without-rules", "--without-auto"])
-def test_runs_that_choose_gamma_can_be_left_out(capsys, out, runs, option):
-    assert said(capsys, "fig2", "--out", out, option, "--no-render")[2].startswith("20 runs, ")
+@pytest.mark.parametrize("options", ["--without-rules", "--without-auto", "--method=auto --method=groups"])
+def test_methods_can_be_named_and_rules_left_out(capsys, out, runs, options):
+    assert said(capsys, "fig2", "--out", out, *options.split(), "--no-render")[2].startswith("20 runs, ")
 
 
 def test_rows_are_exported_and_told(capsys, out, finished, runs):

@@ -25,6 +25,8 @@ _SECONDS_PER_ENTRY = {
 _OVERHEAD_SECONDS = 0.1
 _TRIALS = {"auto": 5, "groups": 8}
 """What choosing gamma costs, in runs at a given gamma."""
+_TRIED = 300
+"""Texts that it is chosen by."""
 _SHAPES = {
     "signals": (10, 200, 1),
     "yale": (165, 1024, 15),
@@ -36,7 +38,8 @@ _SHAPES = {
     "cartoons": (60, 1600, 1),
 }
 """Points, attributes, categories."""
-_TERMS = 130
+_TERMS = 140
+"""Of a text."""
 
 
 class Estimator:
@@ -51,11 +54,12 @@ class Estimator:
         if spec.method == STATISTICS:
             return _OVERHEAD_SECONDS
         m, n = _SHAPES[spec.dataset][1], self._points(spec.dataset, spec.k, spec.draw)
+        trials = _TRIALS[str(spec.gamma)] if spec.chooses else 0
         if spec.dataset == "tdt2":
-            # Terms that occur in n texts, the others cost nothing; without weights, the terms of a text.
-            m = min(m, round(490 * sqrt(n))) if spec.method == "ewnmf" else _TERMS
-        fits = _TRIALS[str(spec.gamma)] if spec.chooses else 1
-        return _OVERHEAD_SECONDS + n * m * spec.max_iter * fits * _SECONDS_PER_ENTRY[spec.method]
+            one = _of_texts(spec, n, m) + trials * _of_texts(spec, min(n, _TRIED), m)
+        else:
+            one = n * m * _SECONDS_PER_ENTRY[spec.method] * max(1, trials)
+        return _OVERHEAD_SECONDS + one * spec.max_iter
 
     def _count(self, dataset: str, k: int, draw: int | None) -> float:
         points, _, categories = _SHAPES[dataset]
@@ -65,6 +69,13 @@ class Estimator:
         if sizes is None:
             return points / categories * k
         return float(sizes[drawn_categories(dataset, k, draw)].sum())
+
+
+def _of_texts(spec: Spec, n: float, m: int) -> float:
+    """An iteration on texts: the terms of each without weights, with weights all terms that occur in one of them."""
+    if spec.method == "ewnmf":
+        return n * min(m, round(490 * sqrt(n))) * (17 + 0.9 * spec.k) * 1e-9
+    return n * _TERMS * (25 + 6.5 * spec.k) * 1e-9
 
 
 def _sizes(dataset: str, home: str | None) -> NDArray[Any] | None:
