@@ -291,6 +291,20 @@ def test_one_run_of_each_renders_without_spread(empty, tmp_path, undrawn):
     assert "+10.0 (1 run)" in section(text_of(tmp_path), "Table 2")
 
 
+def test_other_methods_are_shown_on_draws_that_ewnmf_lacks(empty, tmp_path, undrawn):
+    rows = [each for draw in range(3) for each in protocol("tdt2", 2, draw, 0.1 * draw, draw)]
+    for each in rows:
+        if each.spec.method != "ewnmf" or each.spec.draw == 0:
+            empty.add(each, {})
+    render(empty, ["fig9"], tmp_path)
+    first, second = section(text_of(tmp_path), "Fig. 9").split("The other methods on all their draws")
+    counts = [re.findall(r"\| draws +\| +(\d) \|", part) for part in (first, second)]
+    assert counts == [["1", "1"], ["3", "3"]]
+    assert re.search(r"\| Semi-NMF +\| +40\.0 \|", first)
+    assert re.search(r"\| Semi-NMF +\| +50\.0 \|", second)
+    assert "EWNMF, " not in second.split("\n\n")[1]
+
+
 def test_an_unknown_target_is_refused(empty, tmp_path):
     with pytest.raises(ValueError, match=r"target='fig12' is not known; use one of 'all', .*'table3'\."):
         render(empty, ["fig12"], tmp_path)

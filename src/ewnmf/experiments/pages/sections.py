@@ -9,8 +9,9 @@ from ewnmf.experiments.pages import figures, occlusion, tables
 from ewnmf.experiments.pages.differences import explanations
 from ewnmf.experiments.pages.markup import Picture, Section, Sheet, Table, bullets, counted, wrapped
 from ewnmf.experiments.pages.material import Material
-from ewnmf.experiments.pages.statistics import MAIN, VIEWS, Experiment, Result, experiment
+from ewnmf.experiments.pages.statistics import MAIN, VIEWS, Experiment, Result, experiment, results
 from ewnmf.experiments.protocol import paper
+from ewnmf.experiments.protocol.plan import PLAIN
 
 __all__ = ["BANDS", "SECTIONS", "missing"]
 
@@ -96,6 +97,7 @@ def _against_clusters(target: str, dataset: str) -> Callable[[Material], Section
         )
         parts: list[Part] = [coverage(found, views), picture]
         parts += [tables.by_clusters(views[MAIN], measure) for measure in ("ACC", "NMI")]
+        parts += _on_more_draws(found, views[MAIN])
         compared = tables.paired(views)
         if compared.rows:
             parts += [
@@ -106,6 +108,16 @@ def _against_clusters(target: str, dataset: str) -> Callable[[Material], Section
         return Section(title, [*parts, tables.scores_sheet(target, views)])
 
     return section
+
+
+def _on_more_draws(found: Experiment, compared: Mapping[str, Result]) -> list[Part]:
+    """The methods without gamma on all draws that they have, where EWNMF has fewer."""
+    others = results(found, MAIN, PLAIN) or compared
+    here, there = (next(iter(each.values())).scores for each in (compared, others))
+    if len(there) == len(here):
+        return []
+    words = wrapped("The other methods on all their draws, those without EWNMF too:")
+    return [words, *(tables.by_clusters(others, measure) for measure in ("ACC", "NMI"))]
 
 
 def coverage(found: Experiment, views: ByView | None = None) -> str:
