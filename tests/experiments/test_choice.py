@@ -234,6 +234,13 @@ def test_what_cannot_be_judged_is_counted(tmp_path):
     assert re.search(r"\| digits +\| +28 of 280 \| +0 of 20 \| +0 of 20 \| +- \| +- \|", text)
 
 
+def test_a_few_runs_are_not_judged_but_say_what_they_say(written):
+    text = " ".join(written[1].split())
+    runs = re.findall(r"\*\*not judged yet: (\d+) of 3520 runs\*\*", text)
+    assert (len(runs), len(set(runs))) == (6, 1)
+    assert text.count("So far met. The interval is wholly below -1 at 0 of 4 pairs") == 2
+
+
 def test_tables_have_means_differences_and_choices(written):
     lines = [re.sub(r" +", " ", line) for line in written[1].splitlines()]
     auto, groups = "48.5 ± 0.7 | +9.0 (+9.0 to +9.0)", "47.5 ± 0.7 | +8.0 (+8.0 to +8.0)"

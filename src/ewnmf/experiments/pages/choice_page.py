@@ -82,10 +82,17 @@ def sections(material: Material) -> list[Section]:
 
 
 def _standing(verdicts: Sequence[Verdict], material: Material) -> list[Verdict]:
-    """Verdicts, or how many runs there are where nothing can be judged."""
+    """Verdicts, where there are enough runs; else how many there are, and what they say so far."""
     runs = coverage_of(TARGETS[TARGET].specs(), {row.spec for row in material.rows})
     words = f"not judged yet: {runs.present} of {runs.planned} runs"
-    return [replace(each, outcome=words) if each.outcome == NOT_RUN else each for each in verdicts]
+    standing = []
+    for each in verdicts:
+        if not runs.enough and each.outcome != NOT_RUN:
+            so_far = f"So far {each.outcome.removesuffix(' so far')}. {each.why}"
+            standing.append(replace(each, outcome=words, why=so_far))
+        else:
+            standing.append(replace(each, outcome=words) if each.outcome == NOT_RUN else each)
+    return standing
 
 
 def _what_was_run(material: Material, found: Study) -> list[Part]:
