@@ -6,6 +6,7 @@ import numpy as np
 
 from ewnmf.damage.repeats import (
     common_values,
+    ends_of_scale,
     in_runs,
     often,
     repeats,
@@ -104,3 +105,15 @@ def test_values_that_come_together_are_judged_together():
 def test_coarse_values_do_not_stand_out():
     X = np.round(continuous(500, 5), 1)
     assert not standing_out(repeats(X.T, np.ones(X.T.shape, dtype=bool))).any()
+
+
+def test_ends_of_a_scale_are_no_repetition():
+    """Columns that were brought to [0, 1] by their ends have these ends, in one point as in many."""
+    X = np.random.default_rng(0).uniform(size=(50, 12))
+    X[7] = 9
+    X[9, :3] = 9
+    scaled = (X - X.min(axis=0)) / (X.max(axis=0) - X.min(axis=0))
+    ends = ends_of_scale(scaled, repeats(scaled.T, np.ones((12, 50), dtype=bool)))
+    np.testing.assert_array_equal(ends[0], np.zeros(12))
+    np.testing.assert_array_equal(ends[1], [np.nan] * 3 + [1.0] * 9)
+    assert np.isnan(ends_of_scale(X, repeats(X.T, np.ones((12, 50), dtype=bool)))).all()

@@ -10,9 +10,11 @@ from scipy.special import ndtri
 
 from ewnmf._types import Array
 from ewnmf.damage.expectation import Expectation
+from ewnmf.damage.neighbours import Neighbours
+from ewnmf.damage.quantiles import sorted_quantiles
 from ewnmf.damage.runs import FEWEST_ROWS, odds_of_runs
 
-__all__ = ["CERTAIN", "FEWEST", "HIDING", "Calibration", "calibrate", "column_quantiles", "worst"]
+__all__ = ["CERTAIN", "FEWEST", "HIDING", "MOST_HIDDEN", "Calibration", "calibrate", "worst"]
 
 FEWEST = 20
 """With fewer points than this a calibration promises nothing."""
@@ -72,6 +74,12 @@ class Calibration:
         The value that most points have, NaN where there is none.
     common : ndarray of shape (l,)
         Values that repeat within most points.
+    ends : ndarray of shape (2, m)
+        The ends of the scale that most attributes have in common, where one point alone had them; else NaN.
+    near, counts : ndarray of shape (m, q)
+        Attributes whose residuals tell something of those of another, in units of `unit`, and how much they count.
+    plain : ndarray of shape (m,)
+        As `spread`, of residuals that know of no neighbours.
     stuck, stuck_values : ndarray of shape (k,)
         Attributes, and values of theirs that repeat where nothing says that they should.
     worth : ndarray of shape (m,)
@@ -96,6 +104,10 @@ class Calibration:
     common: Any = None
     stuck: Any = None
     stuck_values: Any = None
+    ends: Any = None
+    near: Any = None
+    counts: Any = None
+    plain: Any = None
     level: float = float("inf")
     worth: Any = 1.0
     share: float = 0.0
@@ -130,12 +142,16 @@ class Calibration:
         """Scores (n x m) of residuals where they were `seen`, else 0."""
         return np.where(seen, self.scores(residuals), 0)
 
+    def normal(self, scores: Array) -> Array:
+        """The scores (n x m) that a normal distribution has where these are."""
+        return np.minimum(_MEDIAN * (scores / _MEDIAN) ** (1 / self.tail), _FARTHEST)
+
     def in_series(self, residuals: Array, seen: Array) -> Array:
         """Scores (n x m) of residuals of points in order: with what the points before and after say of an attribute."""
         scores = self.alone(residuals, seen)
         if len(scores) < FEWEST_ROWS:
             return scores
-        normal = np.minimum(_MEDIAN * (scores / _MEDIAN) ** (1 / self.tail), _FARTHEST)
+        normal = self.normal(scores)
         odds = odds_of_runs(np.copysign(normal, residuals), seen, self.worth) - _DOUBT
         odds = np.clip(odds, *_CONTEXT)
         odds = np.where(odds < 0, odds * np.exp(-((normal / _ALONE) ** 2) / 2), odds)
@@ -153,6 +169,13 @@ class Calibration:
         if self.mean is None or self.loadings is None or self.noise is None:
             return None
         return Expectation(self.mean, self.loadings, self.noise)
+
+    @property
+    def neighbours(self) -> Neighbours:
+        """What residuals have in common, in the unit of `unit`."""
+        if self.near is None:
+            return Neighbours.none(self.spread / self.unit)
+        return Neighbours(self.near, self.counts, self.plain / self.unit)
 
     def _parts(self) -> list[Any]:
         return [getattr(self, name) for name in self.__dataclass_fields__]
@@ -192,8 +215,18 @@ class Calibration:
         worth = self.worth
         if isinstance(worth, np.ndarray) and not (_is_table(worth, (m,)) and (worth > 0).all()):
             raise ValueError(f"its calibration has no worth of {m} attributes")
+        if self.near is not None and not self._near_is_whole(m):
+            raise ValueError(f"its calibration has no neighbours of {m} attributes")
         if not listed or not _is_table(values, stuck.shape) or not ((stuck >= 0) & (stuck < m)).all():
             raise ValueError("its calibration has stuck values of attributes that are not there")
+
+    def _near_is_whole(self, m: int) -> bool:
+        near, counts, plain = self.near, self.counts, self.plain
+        if not (isinstance(near, np.ndarray) and near.dtype.kind == "i" and near.ndim == 2 and len(near) == m):
+            return False
+        there = bool(((near >= 0) & (near < m)).all())
+        tables = _is_table(counts, near.shape) and _is_table(plain, (m,)) and _is_table(self.ends, (2, m))
+        return there and tables and bool(np.isfinite(counts).all() and (plain > 0).all())
 
 
 def _is_table(part: Any, shape: tuple[int, ...]) -> bool:
@@ -215,30 +248,13 @@ def calibrate(residuals: Array, seen: Array | None = None) -> Calibration:
     spread = np.full(len(sizes), np.inf)
     if known.any():
         there = sizes[known]
-        inner, median = _sorted_quantiles(there, _INNER), _sorted_quantiles(there, 0.5)
+        inner, median = sorted_quantiles(there, _INNER), sorted_quantiles(there, 0.5)
         mean = _root_mean_square(there)
         peaked = _power(inner, median, _INNER, 0.5) > _PEAKED
         own = np.maximum(median / _MEDIAN, np.where(peaked, mean, _OWN * mean))
         usual = float(np.median(own[own > 0])) if own.any() else float(np.finfo(np.float64).tiny)
         spread[known] = np.where(own > 0, own, usual)
     return Calibration(spread, _tail(sizes, spread), len(residuals))
-
-
-def column_quantiles(table: Array, share: float) -> Array:
-    """The quantile of every column (m) of a table (n x m), without NaN; NaN where there is nothing else."""
-    return _sorted_quantiles(np.sort(table.T, axis=1), share)
-
-
-def _sorted_quantiles(ordered: Array, share: float) -> Array:
-    """Of rows in ascending order, NaN last."""
-    count = (~np.isnan(ordered)).sum(axis=1)
-    at = share * np.maximum(count - 1, 0)
-    below = at.astype(int)
-    above = np.minimum(below + 1, np.maximum(count - 1, 0))
-    rows = np.arange(len(ordered))
-    low, high = ordered[rows, below], ordered[rows, above]
-    quantiles: Array = low + (at - below) * (high - low)
-    return quantiles
 
 
 def _root_mean_square(sizes: Array) -> Array:
@@ -266,8 +282,8 @@ def _tail(sizes: Array, spread: Array) -> float:
     there = sizes[np.isfinite(spread)]
     if there.size < FEWEST:
         return 1.0
-    median = np.maximum(_sorted_quantiles(there, 0.5), _MEDIAN * spread[np.isfinite(spread)])
-    power = _power(median, _sorted_quantiles(there, _OUTER), 0.5, _OUTER)
+    median = np.maximum(sorted_quantiles(there, 0.5), _MEDIAN * spread[np.isfinite(spread)])
+    power = _power(median, sorted_quantiles(there, _OUTER), 0.5, _OUTER)
     power = power[np.isfinite(power)]
     if power.size == 0:
         return 1.0

@@ -11,12 +11,15 @@ from dataclasses import replace
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.damage.calibration import FEWEST, HIDING, Calibration, calibrate, column_quantiles, worst
+from ewnmf.damage.calibration import FEWEST, HIDING, MOST_HIDDEN, Calibration, calibrate, worst
 from ewnmf.damage.expectation import Expectation
+from ewnmf.damage.neighbours import Neighbours
 from ewnmf.damage.pairs import Pairs
+from ewnmf.damage.quantiles import column_quantiles
 from ewnmf.damage.repeats import (
     Repeats,
     common_values,
+    ends_of_scale,
     in_runs,
     often,
     repeats,
@@ -33,8 +36,8 @@ __all__ = ["learn"]
 _KEPT = 0.7
 """Of every attribute this share is learned from at first."""
 _TRIMMED, _ROUNDS, _STEPS, _TURNS = 6, 5, 3, 4
-_DECIDED = 2
-"""The round that decides which values repeat without a reason."""
+_DECIDED, _CLOSER = 2, _TRIMMED + 2
+"""The round that decides which values repeat without a reason; and the one that asks again, and neighbours, too."""
 _LEVEL = 1.5
 """A group of equal values is damaged where it is farther off than so many times a usual point."""
 _MORE, _BEYOND, _REACH = 2, 1.1, 3.0
@@ -61,7 +64,9 @@ def learn(sample: Sample) -> Calibration:
     usual = usual_values(X, along)
     in_points = often(across.counts, X.shape[1])
     common = common_values(X, across, in_points)
-    in_points &= (usual != X) & ~np.isin(X, common)
+    ends = ends_of_scale(X, along)
+    in_points &= (usual != X) & ~np.isin(X, common) & (X != ends[0]) & (X != ends[1])
+    in_points &= across.counts <= MOST_HIDDEN * X.shape[1]
     in_columns = standing_out(along)
     is_common = np.isin(X.T, common)
     in_columns &= ~is_common | in_runs(X, along, in_columns & is_common, seen)
@@ -72,6 +77,7 @@ def learn(sample: Sample) -> Calibration:
     now = _first(sample, center, unit, x, hidden)
     filled = np.where(hidden, 0, x - now.mean)
     stuck = (np.arange(0), np.empty(0))
+    near = Neighbours.none(np.ones(x.shape[1]))
     rounds = _TRIMMED + _ROUNDS if n >= FEWEST else 0
     for turn in range(rounds + 1):
         if rounds:
@@ -81,16 +87,30 @@ def learn(sample: Sample) -> Calibration:
         widened = np.sqrt((n + factors) / max(n - factors, n / 4))
         residuals, expected = now.residuals(x, hidden, filled)
         known = seen & ~sure
-        limits = _widened(calibrate(widened * residuals, known), floor, unit)
-        scores = limits.scores(widened * residuals)
+        left = widened * residuals
+        limits = _widened(calibrate(left, known), floor, unit)
+        size = scores = limits.scores(left)
         if turn == min(_DECIDED, rounds):
             stuck = stuck_values(X, along, in_columns, x - residuals, seen)
-            level = _level(scores, seen & ~asked)
-            sure = seen & (unexplained(across.groups, in_points, scores, level) | _are_stuck(X, *stuck))
+            group = unexplained(across.groups, in_points, scores, _level(scores, seen & ~asked))
+            sure = seen & (group | _are_stuck(X, *stuck))
             floor = _floor(X, center, seen & ~sure, along)
+        if turn >= _CLOSER:
+            near = Neighbours.of(left, known & ~hidden, limits.spread)
+            left = left - near.told(left, hidden)
+            limits = _widened(calibrate(left, known), floor, unit)
+            closer = x - left / widened
+            left = left / near.unsure(hidden, limits.spread)
+            size = np.minimum(scores, limits.scores(left))
+            if turn == _CLOSER:
+                stuck = stuck_values(X, along, in_columns, closer, seen)
+                group = unexplained(across.groups, in_points, size, _level(size, seen & ~asked))
+                sure = seen & (group | _are_stuck(X, *stuck))
+                known = seen & ~sure
+                floor = _floor(X, center, known, along)
         if turn == rounds:
-            limits = replace(limits, worth=worth_of(x, residuals, limits.spread, known))
-            suspect = sure | (known & (limits.in_series(widened * residuals, known) > limits.threshold(HIDING)))
+            limits = replace(limits, worth=worth_of(x, left, limits.spread, known))
+            suspect = sure | (known & (limits.in_series(left, known) > limits.threshold(HIDING)))
             limits = replace(limits, share=float(suspect.sum() / max(1, seen.sum())))
             break
         now = _with_noise(now, x, expected, known)
@@ -101,13 +121,12 @@ def learn(sample: Sample) -> Calibration:
             far = known & (size > column_quantiles(size, _KEPT))
             far &= ~pairs.agree(x, far, limits.spread)
         else:
-            limits = replace(limits, worth=worth_of(x, residuals, limits.spread, known))
-            scores = limits.in_series(widened * residuals, known)
-            far = known & (scores > limits.threshold(HIDING))
+            limits = replace(limits, worth=worth_of(x, left, limits.spread, known))
+            scores = limits.in_series(left, known)
+            far = near.first(scores, known & (scores > limits.threshold(HIDING)), hidden)
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
-    return _concluded(
-        X, sample, now, limits, center, unit, (usual, common), stuck, _level(scores, known & ~asked), seen & ~sure
-    )
+    limits = replace(limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends)
+    return _concluded(X, sample, now, near, limits, center, unit, stuck, seen & ~sure)
 
 
 def _units(X: Array, seen: Array) -> tuple[Array, Array]:
@@ -209,12 +228,11 @@ def _concluded(
     X: Array,
     sample: Sample,
     now: Expectation,
+    near: Neighbours,
     limits: Calibration,
     center: Array,
     unit: Array,
-    own: tuple[Array, Array],
     stuck: tuple[Array, Array],
-    level: float,
     trusted: Array,
 ) -> Calibration:
     """The calibration in the unit of the data."""
@@ -232,9 +250,10 @@ def _concluded(
         noise=now.noise,
         low=low,
         high=high,
-        usual=own[0],
-        common=own[1].astype(np.float64),
+        common=limits.common.astype(np.float64),
         stuck=np.asarray(stuck[0], dtype=np.int64),
         stuck_values=np.asarray(stuck[1], dtype=np.float64),
-        level=float(level),
+        near=near.near,
+        counts=near.counts,
+        plain=near.spread * unit if near.counts.size else limits.spread * unit,
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.damage.calibration import column_quantiles
+from ewnmf.damage.quantiles import column_quantiles
 
 __all__ = ["Pairs"]
 

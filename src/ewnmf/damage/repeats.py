@@ -14,6 +14,7 @@ from ewnmf._types import Array
 __all__ = [
     "Repeats",
     "common_values",
+    "ends_of_scale",
     "in_runs",
     "often",
     "repeats",
@@ -82,6 +83,24 @@ def common_values(X: Array, across: Repeats, repeated: Array) -> Array:
     first = np.unique(across.groups[much], return_index=True)[1]
     values, points = np.unique(X[much][first], return_counts=True)
     return values[points > _HALF * len(X)]
+
+
+def ends_of_scale(X: Array, within: Repeats) -> Array:
+    """The least and the largest value of attributes (2 x m) that one point alone has; NaN where there is no such value.
+
+    That is asked only where more than half of the attributes have the same two ends: they were brought to one scale by
+    them, and where many of them end in one point, nothing repeats. `within` are the columns (m x n).
+    """
+    columns = np.arange(X.shape[1])
+    seen = within.counts.T > 0
+    at = np.stack([np.where(seen, X, np.inf).argmin(axis=0), np.where(seen, X, -np.inf).argmax(axis=0)])
+    ends = X[at, columns]
+    values, counts = np.unique(ends, axis=1, return_counts=True)
+    if counts.max(initial=0) <= _HALF * X.shape[1]:
+        return np.full(ends.shape, np.nan)
+    scale = values[:, counts.argmax()][:, None]
+    found: Array = np.where((ends == scale) & (within.counts[columns, at] == 1), ends, np.nan)
+    return found
 
 
 def often(counts: Array, length: int) -> Array:

@@ -109,10 +109,9 @@ def _usual(says: Array, seen: Array) -> Array:
     count = np.maximum(seen.sum(axis=0), 1)
     share = np.full(like.shape[::2], _BEGIN / _END)
     for _ in range(_TURNS):
-        mixed = share[:, None] * like
-        total = 1 - share.sum(axis=0) + mixed.sum(axis=0)
-        share = np.where(seen, mixed / total, 0).sum(axis=1) / (count + 1)
-    usual: Array = np.log(1 - share.sum(axis=0) + (share[:, None] * like).sum(axis=0))
+        total = 1 - share.sum(axis=0) + np.einsum("km,knm->nm", share, like)
+        share = share * np.einsum("knm,nm->km", like, seen / total) / (count + 1)
+    usual: Array = np.log(1 - share.sum(axis=0) + np.einsum("km,knm->nm", share, like))
     return usual
 
 

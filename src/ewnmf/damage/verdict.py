@@ -11,13 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ewnmf._types import Array
-from ewnmf.damage.calibration import CERTAIN, HIDING, Calibration, worst
+from ewnmf.damage.calibration import CERTAIN, HIDING, MOST_HIDDEN, Calibration, worst
 from ewnmf.damage.repeats import often, repeats, unexplained
 
 __all__ = ["Verdict", "examine"]
 
-ROUNDS, SERIES = 3, 2
-"""How often entries are judged again, at the most: by their point, and with the points before and after."""
+ROUNDS, CLOSER, SERIES = 3, 4, 2
+"""How often entries are judged again, at the most: by their point, with their neighbours, and with the points before
+and after."""
 
 
 class Verdict(NamedTuple):
@@ -53,31 +54,47 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
         x = np.where(seen, (np.where(seen, X, 0) - center) / unit, 0)
     stuck, across = _stuck(X, seen, calibration), repeats(X, seen)
     asked = seen & often(across.counts, X.shape[1]) & (calibration.usual != X) & ~stuck
-    asked &= ~np.isin(X, calibration.common)
+    asked &= ~np.isin(X, calibration.common) & (across.counts <= MOST_HIDDEN * X.shape[1])
+    if calibration.ends is not None:
+        asked &= (X != calibration.ends[0]) & (X != calibration.ends[1])
+    near = calibration.neighbours
     hidden, sure = ~seen | stuck | asked, stuck
     limit = calibration.threshold(HIDING)
     rows, expected, residuals = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
     for turn in range(ROUNDS + 2):
         residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
         with np.errstate(over="ignore"):
-            scores = calibration.scores(residuals[rows] * unit)
+            scores = np.abs(residuals[rows]) / near.spread
         if turn == 0:
-            sure = stuck | unexplained(across.groups, asked, scores, calibration.level)
+            closer = calibration.scores(unit * _left(residuals, hidden, calibration)[0])
+            sure = stuck | unexplained(across.groups, asked, np.minimum(scores, closer), calibration.level)
         far = _hidden(scores, sure[rows], seen[rows], limit)
         changed = (far != hidden[rows]).any(axis=1)
         if turn > ROUNDS or not changed.any():
             break
         hidden[rows] = far
         rows = rows[changed]
-    for _ in range(SERIES if series else 0):
-        far = _hidden(calibration.in_series(residuals * unit, seen & ~sure), sure, seen, limit)
+    turns = CLOSER * bool(near.counts.any()) + SERIES * series
+    for turn in range(turns + 1):
+        left, told = _left(residuals, hidden, calibration)
+        judge = calibration.in_series if series and turn >= turns - SERIES else calibration.alone
+        scores = judge(left * unit, seen & ~sure)
+        if turn == turns:
+            break
+        far = ~seen | near.first(scores, seen & _hidden(scores, sure, seen, limit), hidden)
         rows = np.flatnonzero((far != hidden).any(axis=1))
         hidden[rows] = far[rows]
         residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
-    scores = (calibration.in_series if series else calibration.alone)(residuals * unit, seen & ~sure)
-    expected = np.clip(center + unit * expected, calibration.low, calibration.high)
+    expected = np.clip(center + unit * (expected + told), calibration.low, calibration.high)
     scores = np.where(sure, np.maximum(scores, calibration.threshold(CERTAIN)), scores)
     return Verdict(seen, expected, np.where(seen, scores, np.nan), calibration)
+
+
+def _left(residuals: Array, hidden: Array, calibration: Calibration) -> tuple[Array, Array]:
+    """What neighbours leave of residuals (n x m), next to its spread where none is hidden, and what they tell."""
+    near = calibration.neighbours
+    told = near.told(residuals, hidden)
+    return (residuals - told) / near.unsure(hidden, calibration.spread / calibration.unit), told
 
 
 def _hidden(scores: Array, sure: Array, seen: Array, limit: float) -> Array:
