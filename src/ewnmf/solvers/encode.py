@@ -13,7 +13,6 @@ from ewnmf.kernels.select import kernel_for
 from ewnmf.models.base import Block, Facts
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
-from ewnmf.storage.dense import block_width
 from ewnmf.storage.threads import Workers, count_workers
 
 __all__ = ["encode", "weights_of"]
@@ -22,8 +21,8 @@ _WIDTH = 32
 """Points in a block. They are filled up with copies to a multiple of what the kernel works on at once: matrix products
 of one shape treat every column alike, so that a point's bits do not depend on its neighbours."""
 
-_WIDEST = 512
-"""Points in a block at the most, where one has nothing to do with the others; there may be more of short ones."""
+_WIDEST, _ENTRIES = 512, 1 << 17
+"""Points in a block at the most, where one has nothing to do with the others; more of short ones, by their entries."""
 
 _LARGEST = 0.4
 """A start is at most this power of the largest number, in what it reconstructs too: squares of that can be summed."""
@@ -55,7 +54,7 @@ def encode(
 def _width(n_points: int, n_attributes: int, n_workers: int) -> int:
     """Points in a block where many of them cost less: about four blocks for every thread, where there are several."""
     blocks = 1 if n_workers == 1 else 4 * n_workers
-    return min(max(_WIDTH, -(-n_points // (blocks * _WIDTH)) * _WIDTH), max(_WIDEST, block_width(n_attributes)))
+    return min(max(_WIDTH, -(-n_points // (blocks * _WIDTH)) * _WIDTH), max(_WIDEST, _ENTRIES // max(1, n_attributes)))
 
 
 def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -> Array:
