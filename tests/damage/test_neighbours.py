@@ -24,7 +24,7 @@ def learned(x: np.ndarray) -> Neighbours:
 def test_what_is_next_to_an_attribute_tells_of_it():
     near = learned(smooth())
     new = smooth(seed=1)
-    left = new - near.told(new, np.zeros(new.shape, dtype=bool))
+    left = new - near.predict(new, np.zeros(new.shape, dtype=bool))
     assert left[:, 2:-2].std() < 0.5 * new[:, 2:-2].std()
     assert (np.abs(near.near - np.arange(40)[:, None])[near.counts != 0] <= 4).all()
 
@@ -33,13 +33,13 @@ def test_noise_has_no_neighbours():
     x = np.random.default_rng(0).normal(size=(100, 200))
     near = learned(x)
     assert not near.counts.any()
-    assert not near.told(x, np.zeros(x.shape, dtype=bool)).any()
+    assert not near.predict(x, np.zeros(x.shape, dtype=bool)).any()
 
 
 @pytest.mark.parametrize(("n", "m"), [(10, 5), (100, 1), (100, 2)])
 def test_small_data(n, m):
     x = np.random.default_rng(0).normal(size=(n, m))
-    assert learned(x).told(x, np.zeros(x.shape, dtype=bool)).shape == (n, m)
+    assert learned(x).predict(x, np.zeros(x.shape, dtype=bool)).shape == (n, m)
 
 
 def test_what_is_hidden_tells_nothing():
@@ -47,7 +47,7 @@ def test_what_is_hidden_tells_nothing():
     near, hidden = learned(x), np.zeros(x.shape, dtype=bool)
     hidden[:, 10:13] = True
     wrong = np.where(hidden, 1e6, x)
-    np.testing.assert_array_equal(near.told(wrong, hidden), near.told(x, hidden))
+    np.testing.assert_array_equal(near.predict(wrong, hidden), near.predict(x, hidden))
 
 
 def test_where_neighbours_are_hidden_residuals_are_wider():
@@ -82,3 +82,12 @@ def test_mild_damage_is_found_by_neighbours():
     assert np.delete(suspects, 20, axis=1).mean() < 0.01
     away = np.abs(verdict.expected - (5 + smooth()))[::7, 20]
     assert np.sqrt(np.mean(away**2)) < 0.7
+
+
+def test_residuals_that_are_only_rounding_have_no_neighbours():
+    """As multiples of the others' they would count without end."""
+    x = smooth()
+    x[:, 7] *= 1e-170
+    near = learned(x)
+    assert not near.counts[7].any()
+    assert not near.counts[near.near == 7].any()

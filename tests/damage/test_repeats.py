@@ -7,6 +7,7 @@ import numpy as np
 from ewnmf.damage.repeats import (
     common_values,
     ends_of_scale,
+    explained_by_scale,
     in_runs,
     often,
     repeats,
@@ -117,3 +118,13 @@ def test_ends_of_a_scale_are_no_repetition():
     np.testing.assert_array_equal(ends[0], np.zeros(12))
     np.testing.assert_array_equal(ends[1], [np.nan] * 3 + [1.0] * 9)
     assert np.isnan(ends_of_scale(X, repeats(X.T, np.ones((12, 50), dtype=bool)))).all()
+
+
+def test_a_block_is_no_end_of_a_scale_where_a_few_of_its_entries_are():
+    X = np.random.default_rng(0).random((6, 10))
+    X[0, :8] = 1.0
+    X[1, 8:] = 1.0
+    ends = np.stack([np.full(10, np.nan), np.where(np.isin(np.arange(10), [0, 1, 2, 8, 9]), 1.0, np.nan)])
+    explained = explained_by_scale(X, repeats(X, np.ones(X.shape, dtype=bool)), ends)
+    assert not explained[0].any()
+    np.testing.assert_array_equal(explained[1], np.arange(10) >= 8)

@@ -20,6 +20,7 @@ from ewnmf.damage.repeats import (
     Repeats,
     common_values,
     ends_of_scale,
+    explained_by_scale,
     in_runs,
     often,
     repeats,
@@ -65,7 +66,7 @@ def learn(sample: Sample) -> Calibration:
     in_points = often(across.counts, X.shape[1])
     common = common_values(X, across, in_points)
     ends = ends_of_scale(X, along)
-    in_points &= (usual != X) & ~np.isin(X, common) & (X != ends[0]) & (X != ends[1])
+    in_points &= (usual != X) & ~np.isin(X, common) & ~explained_by_scale(X, across, ends)
     in_points &= across.counts <= MOST_HIDDEN * X.shape[1]
     in_columns = standing_out(along)
     is_common = np.isin(X.T, common)
@@ -97,7 +98,7 @@ def learn(sample: Sample) -> Calibration:
             floor = _floor(X, center, seen & ~sure, along)
         if turn >= _CLOSER:
             near = Neighbours.of(left, known & ~hidden, limits.spread)
-            left = left - near.told(left, hidden)
+            left = left - near.predict(left, hidden)
             limits = _widened(calibrate(left, known), floor, unit)
             closer = x - left / widened
             left = left / near.unsure(hidden, limits.spread)

@@ -23,6 +23,8 @@ _TOLD = 0.25
 """Together they tell at least this share of a residual's variance: those damaged tell wrong, which has to pay."""
 _RIDGE = 0.1
 """What is added to the variance of neighbours, as a share: coefficients of those that say the same stay small."""
+_LEAST = 1e-3
+"""Residuals that are smaller than this share of their spread, all of them, are rounding, and near to nothing."""
 _FEWEST, _MOST = 30, 20_000
 """Points, and attributes, by which it can be known what is near to what."""
 _WIDTH = 1024
@@ -61,7 +63,8 @@ class Neighbours(NamedTuple):
         mean = z.sum(axis=0) / np.maximum(shown.sum(axis=0), 1)
         z = np.where(shown, z - mean, 0)
         size = np.sqrt((z**2).sum(axis=0))
-        z /= np.where(size > 0, size, 1)
+        size[size <= _LEAST * np.sqrt(n)] = np.inf
+        z /= size
         near, alike = _nearest(z, min(_COUNT, m - 1))
         there = np.abs(alike) > _BEYOND * np.sqrt(2 * np.log(m) / n)
         among = np.array([[(z[:, one] * z[:, other]).sum(axis=0) for one in near.T] for other in near.T]).T
@@ -69,11 +72,12 @@ class Neighbours(NamedTuple):
         alike = np.where(there, alike, 0)
         counts = np.linalg.solve(among, alike[..., None])[..., 0]
         there &= (counts * alike).sum(axis=1, keepdims=True) >= _TOLD
-        counts = np.where(there, counts * size[:, None] / np.where(size > 0, size, 1)[near], 0)
+        size[np.isinf(size)] = 1
+        counts = np.where(there, counts * size[:, None] / size[near], 0)
         counts *= unit[:, None] / unit[near]
         return cls(near, counts, spread)
 
-    def told(self, residuals: Array, hidden: Array) -> Array:
+    def predict(self, residuals: Array, hidden: Array) -> Array:
         """What neighbours say of residuals (n x m); those that are `hidden` as their own neighbours have it."""
         if not self.counts.any():
             return np.zeros(residuals.shape)
@@ -84,8 +88,8 @@ class Neighbours(NamedTuple):
         for _ in range(_TURNS if some.size else 0):
             np.copyto(part, table @ part, where=hide)
         filled[:, some] = part
-        told: Array = (table @ filled).T
-        return told
+        predicted: Array = (table @ filled).T
+        return predicted
 
     def _table(self, values: Array) -> csr_array:
         """What neighbours count (m x m), by values for each of them (m x q)."""

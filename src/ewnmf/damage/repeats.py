@@ -15,6 +15,7 @@ __all__ = [
     "Repeats",
     "common_values",
     "ends_of_scale",
+    "explained_by_scale",
     "in_runs",
     "often",
     "repeats",
@@ -101,6 +102,16 @@ def ends_of_scale(X: Array, within: Repeats) -> Array:
     scale = values[:, counts.argmax()][:, None]
     found: Array = np.where((ends == scale) & (within.counts[columns, at] == 1), ends, np.nan)
     return found
+
+
+def explained_by_scale(X: Array, across: Repeats, ends: Array) -> Array:
+    """Whether more than half of the entries that share a point and a value (n x m) are `ends` of a scale (2 x m).
+
+    Of a block that is as bright as it gets some entries may be alone with that in their attribute; most are not.
+    """
+    at_end = (ends[0] == X) | (ends[1] == X)
+    ended = np.bincount(across.groups[at_end], minlength=X.size)[across.groups]
+    return np.asarray(ended > _HALF * across.counts)
 
 
 def often(counts: Array, length: int) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.damage.calibration import CERTAIN, HIDING, MOST_HIDDEN, Calibration, worst
-from ewnmf.damage.repeats import often, repeats, unexplained
+from ewnmf.damage.repeats import explained_by_scale, often, repeats, unexplained
 
 __all__ = ["Verdict", "examine"]
 
@@ -56,7 +56,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
     asked = seen & often(across.counts, X.shape[1]) & (calibration.usual != X) & ~stuck
     asked &= ~np.isin(X, calibration.common) & (across.counts <= MOST_HIDDEN * X.shape[1])
     if calibration.ends is not None:
-        asked &= (X != calibration.ends[0]) & (X != calibration.ends[1])
+        asked &= ~explained_by_scale(X, across, calibration.ends)
     near = calibration.neighbours
     hidden, sure = ~seen | stuck | asked, stuck
     limit = calibration.threshold(HIDING)
@@ -76,7 +76,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
         rows = rows[changed]
     turns = CLOSER * bool(near.counts.any()) + SERIES * series
     for turn in range(turns + 1):
-        left, told = _left(residuals, hidden, calibration)
+        left, predicted = _left(residuals, hidden, calibration)
         judge = calibration.in_series if series and turn >= turns - SERIES else calibration.alone
         scores = judge(left * unit, seen & ~sure)
         if turn == turns:
@@ -85,7 +85,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
         rows = np.flatnonzero((far != hidden).any(axis=1))
         hidden[rows] = far[rows]
         residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
-    expected = np.clip(center + unit * (expected + told), calibration.low, calibration.high)
+    expected = np.clip(center + unit * (expected + predicted), calibration.low, calibration.high)
     scores = np.where(sure, np.maximum(scores, calibration.threshold(CERTAIN)), scores)
     return Verdict(seen, expected, np.where(seen, scores, np.nan), calibration)
 
@@ -93,8 +93,8 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
 def _left(residuals: Array, hidden: Array, calibration: Calibration) -> tuple[Array, Array]:
     """What neighbours leave of residuals (n x m), next to its spread where none is hidden, and what they tell."""
     near = calibration.neighbours
-    told = near.told(residuals, hidden)
-    return (residuals - told) / near.unsure(hidden, calibration.spread / calibration.unit), told
+    predicted = near.predict(residuals, hidden)
+    return (residuals - predicted) / near.unsure(hidden, calibration.spread / calibration.unit), predicted
 
 
 def _hidden(scores: Array, sure: Array, seen: Array, limit: float) -> Array:
