@@ -61,13 +61,15 @@ def _lasting(table: Array, known: Array) -> Array:
     deviation = np.sqrt((z**2).sum(axis=0) / np.maximum(known.sum(axis=0), 1))
     z = np.clip(z / np.where(deviation > 0, deviation, 1), -_REACH, _REACH)
     square = np.maximum((z**2).sum(axis=0), np.finfo(float).tiny)
-    total, going = np.ones(z.shape[1]), np.ones(z.shape[1], dtype=bool)
+    total, going = np.ones(z.shape[1]), np.arange(z.shape[1])
     for lag in range(1, n // 4):
-        alike = (z[lag:] * z[:-lag]).sum(axis=0) / square
-        going &= alike > 2 / np.sqrt(n)
-        if not going.any():
+        alike = (z[lag:] * z[:-lag]).sum(axis=0) / square[going]
+        on = alike > 2 / np.sqrt(n)
+        if not on.all():
+            going, z, alike = going[on], z[:, on], alike[on]
+        if not going.size:
             break
-        total += np.where(going, 2 * alike, 0)
+        total[going] += 2 * alike
     return total
 
 
