@@ -36,6 +36,12 @@ def test_noise_has_no_neighbours():
     assert not near.predict(x, np.zeros(x.shape, dtype=bool)).any()
 
 
+def test_attributes_that_drift_are_no_neighbours_by_that():
+    x = np.random.default_rng(0).normal(size=(300, 20))
+    x[:, :3] += np.linspace(0, 4, 300)[:, None]
+    assert not learned(x).counts[:3].any()
+
+
 @pytest.mark.parametrize(("n", "m"), [(10, 5), (100, 1), (100, 2)])
 def test_small_data(n, m):
     x = np.random.default_rng(0).normal(size=(n, m))

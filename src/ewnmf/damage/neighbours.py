@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ewnmf._types import Array
+from ewnmf.damage.runs import lasting
 
 __all__ = ["Neighbours"]
 
@@ -53,7 +54,8 @@ class Neighbours(NamedTuple):
     def of(cls, residuals: Array, shown: Array, spread: Array) -> Neighbours:
         """By residuals (n x m) of this spread (m), where they are `shown`.
 
-        Chance makes two of m attributes as alike as ``sqrt(2 log m / n)``; neighbours are more alike than that.
+        Chance makes two of m attributes as alike as ``sqrt(2 log m / n)``; neighbours are more alike than that. Where
+        the residuals of both last, as those of sensors that drift do, n is the number of times that either begins anew.
         """
         n, m = residuals.shape
         if n < _FEWEST or not 1 < m <= _MOST:
@@ -66,7 +68,8 @@ class Neighbours(NamedTuple):
         size[size <= _LEAST * np.sqrt(n)] = np.inf
         z /= size
         near, alike = _nearest(z, min(_COUNT, m - 1))
-        there = np.abs(alike) > _BEYOND * np.sqrt(2 * np.log(m) / n)
+        anew = np.maximum(n / lasting(residuals, shown), 1)
+        there = np.abs(alike) > _BEYOND * np.sqrt(2 * np.log(m) / np.maximum(anew[:, None], anew[near]))
         among = np.array([[(z[:, one] * z[:, other]).sum(axis=0) for one in near.T] for other in near.T]).T
         among = np.where(there[:, :, None] & there[:, None, :], among, 0) + _RIDGE * np.eye(near.shape[1])
         alike = np.where(there, alike, 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 
-__all__ = ["FEWEST_ROWS", "odds_of_runs", "worth_of"]
+__all__ = ["FEWEST_ROWS", "lasting", "odds_of_runs", "worth_of"]
 
 FEWEST_ROWS = 10
 """Fewer points than this are no series."""
@@ -42,7 +42,7 @@ def worth_of(x: Array, residuals: Array, spread: Array, known: Array) -> Array:
     n, m = x.shape
     if n < FEWEST_ROWS:
         return np.ones(m)
-    whole, left = _lasting(x, known), _lasting(residuals, known)
+    whole, left = lasting(x, known), lasting(residuals, known)
     slow = whole > _SLOW
     if 2 * slow.sum() <= m:
         return np.ones(m)
@@ -53,7 +53,7 @@ def worth_of(x: Array, residuals: Array, spread: Array, known: Array) -> Array:
     return worth
 
 
-def _lasting(table: Array, known: Array) -> Array:
+def lasting(table: Array, known: Array) -> Array:
     """The sum of correlations of neighbours, over all distances up to where they vanish, of every column (m)."""
     n = len(table)
     middle = np.where(known, table, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
