@@ -156,3 +156,11 @@ def test_loadings_of_any_size_leave_factors_that_can_be_solved_for() -> None:
     gain, rest = model._gain()
     assert np.isfinite(gain).all()
     assert (np.linalg.eigvalsh(rest) > -1e-12).all()
+
+
+def test_values_that_repeat_do_not_count_among_suspects():
+    X, mask = make_damage(spectra(120), "dead", random_state=0)
+    calibration = learn(sample(X))
+    assert mask.mean() > 0.02
+    assert examine(X, ~np.isnan(X), calibration).suspects(0.01)[mask].mean() > 0.9
+    assert calibration.replaced < 1e-5

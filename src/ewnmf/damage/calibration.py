@@ -85,7 +85,8 @@ class Calibration:
     worth : ndarray of shape (m,)
         What a residual says beside those of the points before and after: less than 1 where they are alike.
     share : float
-        The share of suspects among the points of `fit`, at the limit of 1 % of false alarms.
+        The share of suspects among the points of `fit`, at the limit of 1 % of false alarms; of entries that do not
+        repeat.
     level : float
         Entries of a point with the same value are damaged if their mean squared score, over all attributes, is above.
     """

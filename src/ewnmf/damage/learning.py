@@ -111,8 +111,8 @@ def learn(sample: Sample) -> Calibration:
                 floor = _floor(X, center, known, along)
         if turn == rounds:
             limits = replace(limits, worth=worth_of(x, left, limits.spread, known))
-            suspect = sure | (known & (limits.in_series(left, known) > limits.threshold(HIDING)))
-            limits = replace(limits, share=float(suspect.sum() / max(1, seen.sum())))
+            suspect = known & (limits.in_series(left, known) > limits.threshold(HIDING))
+            limits = replace(limits, share=float(suspect.sum() / max(1, known.sum())))
             break
         now = _with_noise(now, x, expected, known)
         if turn == _TRIMMED + 1:
