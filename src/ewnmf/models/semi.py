@@ -156,11 +156,10 @@ class SemiPlain(Rule):
         size = np.sqrt(np.diag(HH))[free]
         size = np.where(size > 0, size, 1)
         scale = np.outer(size, size)
-        gram = HH[free, free] / scale
-        inverse = np.linalg.pinv(gram, rcond=1e-10, hermitian=True) / scale
+        inverse, vectors = inverted(HH[free, free] / scale)
         missing = (XH - product(W, HH))[:, free]
-        missing = without_rounding(missing, product(np.abs(W), HH)[:, free], gram, size)
-        W[:, free] += product(missing, inverse)
+        missing = without_rounding(missing, product(np.abs(W), HH)[:, free], vectors, size)
+        W[:, free] += product(missing, inverse / scale)
         return (within_reach(W, basis[0]),)
 
 
@@ -168,14 +167,23 @@ _FAINT = 2 * float(np.finfo(np.float64).eps)
 """Differences up to this share of what they are differences of are rounding."""
 
 
-def without_rounding(missing: Array, terms: Array, gram: Array, size: Array) -> Array:
-    """The right sides `missing` (M x K) without what is rounding of their `terms`, along each eigenvector of `gram`.
+def inverted(gram: Array) -> tuple[Array, Array]:
+    """The pseudoinverse of a symmetric `gram` (K x K), as NumPy's, and the eigenvectors, which it takes anyway."""
+    values, vectors = np.linalg.eigh(gram)
+    order = np.argsort(np.abs(values))[::-1]
+    values, sorted_ = values[order], vectors[:, order]
+    sizes = np.abs(values)
+    over = np.divide(1, sizes, out=np.zeros_like(sizes), where=sizes > 1e-10 * sizes.max(initial=0))
+    return (sorted_ * np.sign(values)) @ (over[:, None] * sorted_.T), vectors
 
-    Both are divided by `size` (K) there. The inverse of `gram` blows up what is left along the weak eigenvectors. A
-    step with more of a right side than of its error never raises the cost, and what is taken out would not lower it by
-    more than such an error does.
+
+def without_rounding(missing: Array, terms: Array, vectors: Array, size: Array) -> Array:
+    """The right sides `missing` (M x K) without what is rounding of their `terms`, along each of the eigenvectors.
+
+    Both are divided by `size` (K) there. The inverse blows up what is left along the weak eigenvectors. A step with
+    more of a right side than of its error never raises the cost, and what is taken out would not lower it by more than
+    such an error does.
     """
-    vectors = np.linalg.eigh(gram)[1]
     along = (missing / size) @ vectors
     faint = np.abs(along) <= _FAINT * ((terms / size) @ np.abs(vectors))
     return missing - (np.where(faint, along, 0) @ vectors.T) * size if faint.any() else missing
