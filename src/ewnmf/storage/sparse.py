@@ -32,7 +32,8 @@ class Sparse(Dense):
 
     def points(self, cut: slice) -> Array:
         """The data of `cut`, dense (M x b)."""
-        dense: Array = self.X[:, cut].toarray(order="F")
+        part = self.X if (cut.start, cut.stop) == (0, self.n_points) else self.X[:, cut]
+        dense: Array = part.toarray(order="F")
         return dense
 
     def cuts(self, whole: bool = False) -> list[slice]:
