@@ -38,7 +38,7 @@ ESTIMATORS = [
 ]
 """Every class under every weighting, method and loss; nothing else is chosen, least of all what makes a fit easy."""
 OF_NUMBERS = ("equivalence", "idempotent", "invariance", "n_iter", "contiguous", "memmap_input", "overwritten")
-"""Checks that compare numbers closely have whole fits of every estimator; the others of the classes as they come."""
+"""Checks that compare numbers closely have longer fits than others; those of the classes as they come are whole."""
 OF_DATA = ("1sample", "1feature", "sparse_", "dtype", "nan", "positive_only", "transformer_general", "pickle")
 """Checks that show an estimator data of some kind. All others ask for names, tags and parameters, which no weighting,
 method or loss changes; unless every check is asked for, they are made of the classes as they come."""
@@ -49,8 +49,9 @@ def _name(check: Any) -> str:
 
 
 def _shorter(estimator: Any, name: str) -> dict[str, Any]:
-    whole = EVERY or repr(estimator).endswith("()") or any(part in name for part in OF_NUMBERS)
-    return {} if whole else {"max_iter": 25}
+    if EVERY or repr(estimator).endswith("()"):
+        return {}
+    return {"max_iter": 100 if any(part in name for part in OF_NUMBERS) else 25}
 
 
 def _asked(estimator: Any, check: Any) -> bool:
