@@ -63,7 +63,7 @@ def test_weights_of_one_are_no_weighting(case: Case, data: Any) -> None:
 
 def solved(case: Case, instance: Instance, order: str, width: int | None, n_jobs: int = 1) -> Solution:
     data, start = instance.data(case, width=width), instance.start(case)
-    return solve(instance.problem(case), data, start, order=order, max_iter=8, n_jobs=n_jobs)
+    return solve(instance.problem(case), data, start, order=order, max_iter=4, n_jobs=n_jobs)
 
 
 @pytest.mark.parametrize("case", DEFINED, ids=str)
