@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -110,10 +111,11 @@ def test_a_process_says_what_the_command_says_here(valid, run, tmp_path):
             assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
 
 
-def test_pipes(valid, tmp_path):
-    done = python_m("fit", "-", *QUICK, "-o", tmp_path / "out", "-q", input=valid["csv"].read_bytes())
-    assert (done.returncode, done.stdout, _complaints(done)) == (0, b"", [])
+def test_pipes(valid, run, tmp_path, monkeypatch):
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(valid["csv"].read_bytes())))
+    assert run("fit", "-", *QUICK, "-o", tmp_path / "out", "-q") == ("", "")
     done = python_m("weights", tmp_path / "out" / "model.ewnmf", "-", "--from", "npy", input=valid["npy"].read_bytes())
+    assert (done.returncode, _complaints(done)) == (0, [])
     (tmp_path / "weights.csv").write_bytes(done.stdout)
     np.testing.assert_array_equal(numbers(tmp_path / "weights.csv"), model().weights(VALUES))
 
