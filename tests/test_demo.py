@@ -283,7 +283,7 @@ def test_folder_that_cannot_be_made_is_refused_before_any_work(below, tmp_path, 
 
 
 def test_file_that_cannot_be_written_is_a_sentence(tmp_path, capsys, monkeypatch):
-    monkeypatch.setenv("EWNMF_DATA", str(tmp_path))
+    monkeypatch.setattr("ewnmf.demo.command.run", lambda plan: ({"seconds": 1.0}, {}))
     (tmp_path / "demo.json").mkdir()
     assert main(["--output", str(tmp_path), "--seeds", "1", "--digits", "50", "--iterations", "2"]) == 2
     complaint = capsys.readouterr().err.splitlines()[-1]
