@@ -22,7 +22,10 @@ import ewnmf
 numba = pytest.importorskip("numba")
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="compilation is switched off")
 
+from llvmlite import binding  # noqa: E402
+
 from ewnmf.kernels.compiled import entry as compiling  # noqa: E402
+from ewnmf.kernels.compiled import options  # noqa: E402
 
 SOURCE = Path(ewnmf.__file__).parent
 MEASURE = """
@@ -232,3 +235,17 @@ class TestInterrupts:
     @pytest.mark.skipif(os.name == "nt", reason="sends a POSIX signal to itself")
     def test_a_real_one(self, tmp_path: Path) -> None:
         assert _run(INTERRUPTED, SOURCE, NUMBA_CACHE_DIR=str(tmp_path)) == "interrupted"
+
+
+def _scale_and_add(x, y):
+    for i in range(x.size):
+        y[i] += x[i] * y[i]
+
+
+def test_vectors_are_as_wide_as_the_processor_has_them():
+    if not binding.get_host_cpu_features().get("avx512f"):
+        pytest.skip("this processor has no vectors of 512 bits")
+    row = numba.types.Array(numba.float64, 1, "C")
+    compiled = numba.njit((row, row), **options.ENTRY)(_scale_and_add)
+    (assembly,) = compiled.inspect_asm().values()
+    assert "zmm" in assembly

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from inspect import signature
 from typing import Any
 
+from llvmlite import binding
+from numba.core import config
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 
 __all__ = ["ALLOCATING", "APART", "ENTRY", "INLINE", "ROW", "SAFE"]
 
+_NARROW = "prefer-256-bit"
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
 
@@ -85,8 +90,32 @@ class _Direct(Compiler):  # type: ignore[misc, unused-ignore]
 
 def _optimize(library: Any, codegen: Any) -> None:
     """Optimise the whole module; before, Numba does the same for the sake of references, of which there are none."""
-    manager, builder = codegen._module_pass_manager()
-    manager.run(library._final_module, builder)
+    with _wide_vectors(codegen):
+        manager, builder = codegen._module_pass_manager()
+        manager.run(library._final_module, builder)
+
+
+@contextmanager
+def _wide_vectors(codegen: Any) -> Iterator[None]:
+    """Vectors of 512 bits where the processor has them: LLVM holds some back, since they may run slower for a while.
+
+    The products between these loops have such vectors anyway.
+    """
+    usual, features = codegen._tm, getattr(codegen, "_tm_features", "")
+    if "+avx512f" in features and _NARROW not in features:
+        codegen._tm = _target_machine(codegen, f"{features},-{_NARROW}")
+    try:
+        yield
+    finally:
+        codegen._tm = usual
+
+
+def _target_machine(codegen: Any, features: str) -> Any:
+    """Numba's, with other features."""
+    options: dict[str, Any] = {"opt": config.OPT}
+    codegen._customize_tm_options(options)
+    target = binding.Target.from_triple(binding.get_process_triple())
+    return target.create_target_machine(**{**options, "features": features})
 
 
 def _nothing() -> None:
