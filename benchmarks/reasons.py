@@ -24,8 +24,8 @@ REASONS = {
         "rest is NumPy on codes, of which the objective is a part: scikit-learn does not look at it without a tol."
     ),
     "transcription / EWNMF": (
-        "with 50 components the six products are nearly all of an iteration, in the transcription too, and both call "
-        "the same BLAS: the table below has their time alone."
+        "with 50 components the six products are half of an iteration (Xeon) to nearly all of it (EPYC), in the "
+        "transcription too, and both call the same BLAS: the table below has their time alone."
     ),
     "peak": (
         "products with 20 components read and write nearly as much as they compute; six of them through NumPy stand "
