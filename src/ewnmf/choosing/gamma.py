@@ -314,7 +314,7 @@ class _Neighbours:
     rows: Array
     graphs: tuple[Neighbourhoods, ...]
     within: tuple[Neighbourhoods, ...] = ()
-    grouped: dict[str, tuple[Solution, list[Array]]] = field(default_factory=dict, repr=False)
+    grouped: list[tuple[Solution, list[Array]]] = field(default_factory=list, repr=False)
     """Groups of plain NMF, which is scored first, and of the fit that was scored last; both may be asked for again."""
     rule: ClassVar[str] = "neighbourhoods"
 
@@ -340,16 +340,11 @@ class _Neighbours:
     def _smooth(self, fit: Solution, graphs: tuple[Neighbourhoods, ...]) -> float:
         """On average over these graphs; one thread, so that the machine does not matter."""
         with single_threaded_blas(openmp=True):
-            groups = self._groups(fit, graphs[0].count)
+            groups = next((groups for known, groups in self.grouped if known is fit), None)
+            if groups is None:
+                groups = partitions(fit.factors.H.T[self.rows], fit.factors.W.T, graphs[0].count)
+                self.grouped[1:] = [(fit, groups)]
             return float(np.mean([graph.smooth_share(labels) for graph in graphs for labels in groups]))
-
-    def _groups(self, fit: Solution, count: int) -> list[Array]:
-        for known, groups in self.grouped.values():
-            if known is fit:
-                return groups
-        groups = partitions(fit.factors.H.T[self.rows], fit.factors.W.T, count)
-        self.grouped["last" if self.grouped else "plain"] = fit, groups
-        return groups
 
     def keeps(self, fit: Solution, plain: Solution) -> bool:
         return not self.within or self._smooth(fit, self.within) >= KEPT * self._smooth(plain, self.within)

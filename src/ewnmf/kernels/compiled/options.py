@@ -16,6 +16,7 @@ from numba.core.compiler_machinery import PassManager
 __all__ = ["ALLOCATING", "APART", "ENTRY", "INLINE", "ROW", "SAFE"]
 
 _NARROW = "prefer-256-bit"
+"""What LLVM calls holding wider vectors back."""
 SAFE = {"contract", "nnan", "nsz", "arcp"}
 """Fast-math without reassociation, which would undo the rounding by a large constant in `exp`."""
 
