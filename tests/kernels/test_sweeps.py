@@ -168,7 +168,8 @@ def test_encode(form: Form, **kind: Any) -> None:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("shape", [(1, 1, 1), (7, 3, 11), (64, 20, 1000), (33, 50, 1024), (8, 300, 700)])
-def test_products(shape: tuple[int, int, int], dtype: Any) -> None:
+@pytest.mark.parametrize("rows", [8, 100])
+def test_products(shape: tuple[int, int, int], dtype: Any, rows: int) -> None:
     from ewnmf.kernels.compiled import blas as _blas
 
     b, K, m = shape
@@ -177,8 +178,8 @@ def test_products(shape: tuple[int, int, int], dtype: Any) -> None:
 
     @numba.njit
     def products(gemm: int, H: Any, W: Any, pulls: Any, Y: Any, O: Any, S: Any) -> None:
-        _blas.product(gemm, H, W, Y)
-        _blas.product_with_transposed(gemm, pulls, W, O)
+        _blas.product(gemm, H, W, rows, Y)
+        _blas.product_with_transposed(gemm, pulls, W, rows, O)
         _blas.add_transposed_product(gemm, H, pulls, S)
 
     Y, O, S = np.empty((b, m), dtype), np.empty((2 * b, K), dtype), np.ones((K, 2 * m), dtype)
@@ -187,3 +188,23 @@ def test_products(shape: tuple[int, int, int], dtype: Any) -> None:
     np.testing.assert_allclose(Y, H @ W, rtol=tolerance)
     np.testing.assert_allclose(O, pulls.reshape(2 * b, m) @ W.T, rtol=tolerance)
     np.testing.assert_allclose(S, 1 + H.T @ pulls, rtol=tolerance)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("shape", [(8, 8), (13, 20), (64, 5), (300, 40)])
+def test_rows_of_products_have_bits_of_their_own(shape: tuple[int, int], dtype: Any) -> None:
+    from ewnmf.kernels.compiled import blas as _blas
+
+    m, K = shape
+    rng, gemm = np.random.default_rng(0), _blas.gemm_address(np.dtype(dtype))
+    H, W, pulls = (rng.random(s).astype(dtype) for s in ((1, K), (K, m), (1, m)))
+    Y, O = np.empty((16, m), dtype), np.empty((16, K), dtype)
+
+    @numba.njit
+    def products(gemm: int, H: Any, W: Any, pulls: Any, Y: Any, O: Any) -> None:
+        _blas.product(gemm, H, W, _blas.alike(Y), Y)
+        _blas.product_with_transposed(gemm, pulls, W, _blas.alike(O), O)
+
+    products(gemm, np.repeat(H, 16, axis=0), W, np.repeat(pulls, 16, axis=0), Y, O)
+    np.testing.assert_array_equal(Y, np.broadcast_to(Y[0], Y.shape))
+    np.testing.assert_array_equal(O, np.broadcast_to(O[0], O.shape))

@@ -14,12 +14,22 @@ from numba.extending import get_cython_function_address, intrinsic
 from ewnmf.kernels.compiled.options import ROW
 from ewnmf.kernels.compiled.vector_math import lesser
 
-__all__ = ["add_transposed_product", "add_twice_transposed", "gemm_address", "product", "product_with_transposed"]
+__all__ = [
+    "add_transposed_product",
+    "add_twice_transposed",
+    "alike",
+    "gemm_address",
+    "product",
+    "product_with_transposed",
+]
 
 _PLAIN, _TRANSPOSED = 78, 84
 """``N`` and ``T``."""
 _SMALL = 1_000_000
 """Multiplications up to which OpenBLAS computes a product without repacking its operands, at nearly its peak."""
+_ALIKE = 8
+"""Rows of a product in single precision whose bits do not depend on which of them they are: OpenBLAS takes twelve at a
+time where it can, and six of these by other code than the rest."""
 _VOID_POINTER = ir.IntType(8).as_pointer()
 _OPTIONS: Any = {**ROW, "fastmath": False}
 
@@ -70,13 +80,21 @@ def _stretch(length, others, unit):
 
 
 @njit(**_OPTIONS)
-def product(gemm, left, right, out):
-    """``out = left @ right``, rows contiguous."""
+def alike(out):
+    """How many rows of a product may be taken together so that each has bits of its own."""
+    return _ALIKE if out.itemsize == 4 else out.shape[0]
+
+
+@njit(**_OPTIONS)
+def product(gemm, left, right, rows, out):
+    """``out = left @ right``, rows contiguous, so many of them at a time."""
     b, K, m = left.shape[0], left.shape[1], right.shape[1]
-    step = _stretch(m, b * K, 64)
-    for at in range(0, m, step):
-        shape = (lesser(step, m - at), b, K)
-        _gemm(gemm, (_PLAIN, _PLAIN), shape, right[:, at:], m, left, K, 0.0, out[:, at:], m)
+    for top in range(0, b, rows):
+        n = lesser(rows, b - top)
+        step = _stretch(m, n * K, 64)
+        for at in range(0, m, step):
+            shape = (lesser(step, m - at), n, K)
+            _gemm(gemm, (_PLAIN, _PLAIN), shape, right[:, at:], m, left[top:], K, 0.0, out[top:, at:], m)
 
 
 @njit(**_OPTIONS)
@@ -87,11 +105,11 @@ def add_twice_transposed(gemm, left, right, stride, beta, out):
 
 
 @njit(**_OPTIONS)
-def product_with_transposed(gemm, left, right, out):
-    """``out = left @ right.T``, rows contiguous; a row of `left` may hold several of the product's."""
+def product_with_transposed(gemm, left, right, rows, out):
+    """``out = left @ right.T``, rows contiguous, so many at a time; a row of `left` may hold several of the product's."""
     b, K, m = out.shape[0], right.shape[0], right.shape[1]
     many = left.shape[1] // m
-    step = _stretch(b, m * K, 8 * many)
+    step = lesser(rows, _stretch(b, m * K, 8 * many))
     for at in range(0, b, step):
         shape = (K, lesser(step, b - at), m)
         _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right, m, left[at // many :], m, 0.0, out[at:], K)

@@ -260,7 +260,7 @@ def _solve(X, constant, gram, scale, work, room, codes, desk):
                     pulled[i] = constant[at + r, i] * X[at + r, i]
             else:
                 copy_row(X[at + r], pulled)
-        product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q)
+        product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q.shape[0], room.Q)
         if own:
             add_systems(work, room.C, room)
         for r in range(lesser(SLOTS, n - at)):

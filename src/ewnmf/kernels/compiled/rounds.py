@@ -7,7 +7,7 @@ from numba import njit
 from numba.extending import overload
 
 from ewnmf.kernels.compiled.batch import LARGEST, LOOKS, add_products, begin, look_at_faces, set_less
-from ewnmf.kernels.compiled.blas import product, product_with_transposed
+from ewnmf.kernels.compiled.blas import alike, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import decline, has
 from ewnmf.kernels.compiled.least_squares import SLOTS, add_systems, nonnegative, unpack
@@ -125,7 +125,7 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
                 copy_row(codes[ready], trial[r])
                 ready += 1
                 busy += 1
-        product(work.gemm, trial, work.Wt, room.Y)
+        product(work.gemm, trial, work.Wt, alike(trial), room.Y)
         moving = False
         for r in range(SLOTS):
             j, fresh[r] = point[r], False
@@ -165,7 +165,7 @@ def descend(given, how, work, room, desks, flat, tol, max_iter, codes):
                 _empty_slot(room, trial, point, r)
                 busy -= 1
         if moving:
-            product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q)
+            product_with_transposed(work.double_gemm, work.double_Wt, room.R, room.Q.shape[0], room.Q)
             add_systems(work, room.C, room)
             for r in range(SLOTS):
                 if fresh[r]:

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from ewnmf.kernels.compiled.blas import add_transposed_product, product, product_with_transposed
+from ewnmf.kernels.compiled.blas import add_transposed_product, alike, product, product_with_transposed
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import factor, has, penalised_factor
 from ewnmf.kernels.compiled.options import ALLOCATING, ENTRY, ROW
@@ -77,10 +77,10 @@ def _step_penalised(loss, num, den, codes, bounds, weight, new):
 
 
 @njit(**ROW)
-def _move_codes(work, loss, codes, pulls, O, s, factors, new):
+def _move_codes(work, loss, codes, pulls, rows, O, s, factors, new):
     """Eq. (21): the new codes of some points from their pulls, which have yet to be multiplied by `factors`."""
     n = codes.shape[0]
-    product_with_transposed(work.gemm, pulls, work.Wt, O[: 2 * n])
+    product_with_transposed(work.gemm, pulls, work.Wt, rows, O[: 2 * n])
     for r in range(n):
         weight = (s[r] if s.size > 0 else 1.0) / factors[r]
         _step(loss, O[2 * r], O[2 * r + 1], codes[r], work.bounds, weight, new[r])
@@ -178,13 +178,13 @@ def sweep_codes_first(given, how, work, room, left, kept):
         for at in range(top, bottom, WIDTH):
             to = lesser(at + WIDTH, bottom)
             codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
-            product(gemm, codes, work.Wt, room.Y)
+            product(gemm, codes, work.Wt, WIDTH, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
             if kept.size > 0:
                 _keep_weights(loss, room, pulls, True, kept[at:to])
             _add_penalty(codes, work.bounds, weights, at, left)
-            _move_codes(work, loss, codes, pulls, room.O, weights, room.factors, moved)
-            product(gemm, moved, work.Wt, room.Y)
+            _move_codes(work, loss, codes, pulls, 2 * WIDTH, room.O, weights, room.factors, moved)
+            product(gemm, moved, work.Wt, WIDTH, room.Y)
             _pull(X, loss, at, to, room, pulls, True)
             _scale_codes(moved, room.factors, room.scaled[at - top : to - top])
         add_transposed_product(gemm, room.scaled[: bottom - top], room.NP[: bottom - top], left.S)
@@ -200,12 +200,12 @@ def sweep_components_first(before, given, how, work, room, left, kept):
             to = lesser(at + WIDTH, bottom)
             codes, moved, weights, pulls = work.codes[at:to], new[at:to], s[at:to], room.NP[at - top : to - top]
             if before.given.constant.size == 0:
-                product(gemm, codes, before.Wt, room.Y)
+                product(gemm, codes, before.Wt, WIDTH, room.Y)
             _weigh_only(before.given, before.how, at, to, room, pulls)
-            product(gemm, codes, work.Wt, room.Y)
+            product(gemm, codes, work.Wt, WIDTH, room.Y)
             _pull(X, loss, at, to, room, pulls, False)
-            _move_codes(work, loss, codes, pulls, room.O, weights, room.factors, moved)
-            product(gemm, moved, work.Wt, room.Y)
+            _move_codes(work, loss, codes, pulls, 2 * WIDTH, room.O, weights, room.factors, moved)
+            product(gemm, moved, work.Wt, WIDTH, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
             _add_penalty(moved, work.bounds, weights, at, left)
             if kept.size > 0:
@@ -242,16 +242,16 @@ def _encode(first, given, how, work, room, left, tol, max_iter, last, going):
         to = at + STEP
         fill_row(last, np.inf)
         fill_row(going, 1)
-        product(work.gemm, codes[at:to], work.Wt, room.Y)
+        product(work.gemm, codes[at:to], work.Wt, alike(room.Y), room.Y)
         _weigh(first, how, at, to, room, room.NP, left)
         for left_over in range(max_iter - 1, -1, -1):
-            _move_codes(work, how.loss, codes[at:to], room.NP, room.O, s[at:to], room.factors, moved)
+            _move_codes(work, how.loss, codes[at:to], room.NP, alike(room.O), room.O, s[at:to], room.factors, moved)
             for r in range(STEP):
                 if going[r] > 0:
                     copy_row(moved[r], codes[at + r])
             if left_over == 0:
                 break
-            product(work.gemm, codes[at:to], work.Wt, room.Y)
+            product(work.gemm, codes[at:to], work.Wt, alike(room.Y), room.Y)
             _weigh(given, how, at, to, room, room.NP, left)
             _add_penalty(codes[at:to], bounds, s[at:to], at, left)
             if tol > 0 and not _still_going(left.seen[1, at:to], last, going, tol):
