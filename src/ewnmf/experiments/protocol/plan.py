@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 
 from ewnmf.experiments.protocol.cases import CASES, nth_draw
@@ -84,8 +85,13 @@ class Target:
         if quick:
             few = {name: getattr(given, name) or getattr(QUICK, name) for name in ("seeds", "draws", "tries")}
             given = replace(given, **few)
-        specs = self._specs(quick, given)
-        return [replace(spec, keep=_kept(spec)) for spec in specs if given.allow(spec)]
+        return list(_specs(self, quick, given))
+
+
+@cache
+def _specs(target: Target, quick: bool, limits: Limits) -> tuple[Spec, ...]:
+    """Made once: a target can have thousands."""
+    return tuple(replace(spec, keep=_kept(spec)) for spec in target._specs(quick, limits) if limits.allow(spec))
 
 
 def planned(names: Iterable[str], quick: bool = False, limits: Limits | None = None) -> list[Spec]:
