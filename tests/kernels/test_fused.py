@@ -211,8 +211,8 @@ def test_powers_below_the_normal_numbers_are_those_of_the_reference(dtype: Any, 
     ("loss", "gap", "dtype"),
     [
         *product([losses.Euclidean()], [False, True], [np.float64, np.float32]),
-        *product([losses.KullbackLeibler(), losses.Alpha(0.3)], [False, True], [np.float64]),
-        *product([losses.KullbackLeibler(), losses.Alpha(0.3)], [False], [np.float32]),
+        *product([losses.KullbackLeibler(), losses.Alpha(0.5)], [False, True], [np.float64]),
+        *product([losses.KullbackLeibler(), losses.Alpha(0.5)], [False], [np.float32]),
     ],
 )
 def test_extreme_gammas(loss: losses.Loss, gap: bool, dtype: Any) -> None:
@@ -374,7 +374,7 @@ def test_what_shares_lack_is_the_same_found_on_the_way_or_afterwards(dtype, gamm
     """Sweeps find it with the shares where attributes are silent, passes over rows by themselves."""
     rng = np.random.default_rng(5)
     made = _problem(rng, 300, 40, dtype, positive=False)
-    block = Block(made["X"] * (rng.random((300, 40)) < 0.02), None, None, 50)
+    block = Block(np.asfortranarray(made["X"] * (rng.random((300, 40)) < 0.02)), None, None, 50)
     problem = Problem.of("euclidean", "nmf", "entropy", gamma=gamma)
     _, kernel = _pair(problem, Dense(block.X))
     H, W = made["H"] / 100, made["W"] / 100
