@@ -254,6 +254,7 @@ def test_rows_are_exported_and_told(capsys, out, finished, runs):
     assert said(capsys, "--export", finished, "--out", out)[1] == f"40 rows are in {finished}, 0 of them new.\n"
 
 
+@pytest.mark.usefixtures("ready_workers")
 def test_a_check_computes_rows_again_and_tells_which(capsys, out, finished):
     code, output, error = said(capsys, "--check", 2, "--results", finished, "--quiet", "--jobs", 1, "--check-seed", 5)
     assert (code, error) == (0, "")
@@ -280,6 +281,7 @@ def test_figures_are_compared_to_the_bit_and_then_to_a_millionth():
     assert str(near) == f"{SIGNALS[0]}: the same within 1e-06"
 
 
+@pytest.mark.usefixtures("ready_workers")
 def test_a_check_that_finds_a_difference_fails_with_a_sentence(capsys, out, finished):
     path = finished / "fig2.csv.gz"
     head, first, *others = gzip.decompress(path.read_bytes()).decode().splitlines()

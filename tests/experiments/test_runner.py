@@ -22,6 +22,7 @@ SPECS = [
     for seed in range(2)
     for method in METHODS
 ]
+pytestmark = pytest.mark.usefixtures("ready_workers")
 needs_sigkill = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL here")
 
 
@@ -64,6 +65,7 @@ def contents(path):
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
+    """What spawned workers make."""
     path = tmp_path_factory.mktemp("undisturbed") / "results.sqlite"
     diary = Diary()
     with Store.open(path) as store:
