@@ -20,6 +20,7 @@ from ewnmf.fitting.points import Points
 
 LOSSES = [losses.Euclidean(), losses.KullbackLeibler(), losses.Alpha(0.5), losses.Alpha(2)]
 QUICK: dict[str, Any] = {"max_iter": 60, "tol": 0, "random_state": 0}
+UNITS = [("euclidean", 4.0), ("euclidean", 0.25), ("kullback-leibler", 0.25), ("alpha", 4.0)]
 
 
 def groups(n: int = 90, m: int = 24, damage: float = 0.3, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -164,8 +165,7 @@ class TestAuto:
         dense, thin = (ewnmf.EWNMF(3, **QUICK).fit(data, sample_weight=s) for data in (X, sparse.csr_array(X)))
         np.testing.assert_allclose(thin.gamma_path_.scores, dense.gamma_path_.scores, rtol=1e-6)
 
-    @pytest.mark.parametrize("c", [4.0, 0.25])
-    @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
+    @pytest.mark.parametrize(("loss", "c"), UNITS)
     def test_follows_the_unit_of_the_data(self, loss: str, c: float, X: np.ndarray) -> None:
         fits: list[Any] = [ewnmf.EWNMF(3, loss=loss, **QUICK).fit(data) for data in (X, c * X)]
         one, other = fits
@@ -246,8 +246,7 @@ class TestGroups:
                 model.fit(X)
         assert model.gamma_path_ is None
 
-    @pytest.mark.parametrize("c", [4.0, 0.25])
-    @pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler", "alpha"])
+    @pytest.mark.parametrize(("loss", "c"), UNITS)
     def test_follows_the_unit_of_the_data(self, loss: str, c: float, X: np.ndarray) -> None:
         fits: list[Any] = [ewnmf.EWNMF(3, gamma="groups", loss=loss, **QUICK).fit(data) for data in (X, c * X)]
         one, other = fits

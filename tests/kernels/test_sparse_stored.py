@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -110,6 +110,7 @@ def test_stored_entries_give_what_dense_data_gives(
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize(("model", "loss"), DESCENDING, ids=str)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(seed=st.integers(0, 2**20), K=st.integers(1, 6), order=st.sampled_from(["components-first", "codes-first"]))
 def test_excess_never_rises(model: Model, loss: Loss, kernel: str, seed: int, K: int, order: str) -> None:
     X = thin_data(seed, 24, 26, 0.08)
@@ -145,7 +146,7 @@ def test_a_vanishing_loss_keeps_its_digits(loss: Loss, kernel: str) -> None:
     start = Factors((basis,), rng.random((2, 20)) + 0.1)
     seen: list[Any] = []
     with running(kernel):
-        solve(problem, data, start, order="codes-first", max_iter=400, callbacks=[seen.append])
+        solve(problem, data, start, order="codes-first", max_iter=120, callbacks=[seen.append])
     excess = np.array([at.excess for at in seen])
     true = np.array([loss.divergence(X.T, np.maximum(at.factors.W @ at.factors.H, 1e-80)).sum() for at in seen])
     assert excess[-1] < 1e-20 * excess[0]

@@ -58,6 +58,7 @@ def exact_fit(case: Case, X: NDArray[np.float64]) -> float:
 
 
 @pytest.mark.parametrize("case", MONOTONE, ids=str)
+@settings(max_examples=settings().max_examples * 2 // 3)
 @given(kernel=st.sampled_from([kernel_for, Kernel]), data=st.data())
 def test_excess_never_rises(case: Case, kernel: Any, data: Any) -> None:
     instance = Instance.of(case, data.draw(recipes()))
