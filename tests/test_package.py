@@ -21,20 +21,35 @@ def test_every_public_name_exists() -> None:
     assert dir(ewnmf) == sorted(ewnmf.__all__)
 
 
-def test_importing_is_lazy() -> None:
-    heavy = "('sklearn', 'scipy', 'matplotlib', 'pooch', 'numba')"
-    code = f"import sys, ewnmf; print([m for m in {heavy} if m in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+STEPS = {
+    "the package": "import ewnmf",
+    "data sets": "import ewnmf.datasets",
+    "plots": "from ewnmf import plots",
+    "a fit": "import numpy as np; ewnmf.EWNMF(2, tol=0, max_iter=2).fit(np.ones((4, 3)))",
+    "a drawing": "plots.loss_curve([2, 1])",
+}
+"""What is done in one process, one after the other."""
 
 
-def test_fitting_loads_no_extras() -> None:
-    code = (
-        "import sys, numpy as np, ewnmf; ewnmf.EWNMF(2, tol=0, max_iter=2).fit(np.ones((4, 3)));"
-        "print([m for m in ('matplotlib', 'pooch', 'PIL') if m in sys.modules])"
-    )
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """The modules that are there after each step."""
+    code = "\n".join(["import sys", *(f"{step}\nprint(*sys.modules)" for step in STEPS.values())])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    return {name: set(line.split()) for name, line in zip(STEPS, done.stdout.splitlines(), strict=True)}
+
+
+def test_importing_is_lazy(loaded: dict[str, set[str]]) -> None:
+    assert not loaded["the package"] & {"sklearn", "scipy", "matplotlib", "pooch", "numba"}
+
+
+def test_neither_data_sets_nor_plots_nor_a_fit_load_an_extra(loaded: dict[str, set[str]]) -> None:
+    for step in ("data sets", "plots", "a fit"):
+        assert not loaded[step] & {"matplotlib", "pooch", "PIL", "requests"}, step
+
+
+def test_matplotlib_is_imported_when_drawing(loaded: dict[str, set[str]]) -> None:
+    assert "matplotlib.pyplot" in loaded["a drawing"]
 
 
 def _named_in(page: str) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any, cast
@@ -82,9 +81,3 @@ def test_addresses_are_pinned_to_a_commit(source):
 
 def test_the_archive_is_the_first_of_caltech101s_files():
     assert CALTECH101.url.endswith("/" + next(iter(CALTECH101.raw)))
-
-
-def test_importing_loads_no_extra():
-    code = "import sys, ewnmf.datasets; print({'pooch', 'PIL', 'requests', 'matplotlib'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "set()"

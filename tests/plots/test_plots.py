@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from io import BytesIO
 from types import SimpleNamespace
@@ -288,14 +287,6 @@ def test_every_figure_can_be_written(pictures, waves):
         file = BytesIO()
         figure.savefig(file, format="png")
         assert file.getvalue().startswith(b"\x89PNG")
-
-
-def test_matplotlib_is_imported_when_drawing():
-    program = (
-        "import sys; from ewnmf import plots; assert 'matplotlib' not in sys.modules; "
-        "plots.loss_curve([2, 1]); assert 'matplotlib.pyplot' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(monkeypatch):
