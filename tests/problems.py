@@ -6,6 +6,7 @@ and shrink; `Instance.of` makes the arrays from it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -36,6 +37,8 @@ __all__ = [
     "LOSSES",
     "MONOTONE",
     "ORDERS",
+    "OTHERS",
+    "PAIRED",
     "WEIGHTINGS",
     "Case",
     "Instance",
@@ -153,17 +156,35 @@ def _monotone() -> list[Case]:
 MONOTONE = _monotone()
 """What `formulas.md` calls monotone."""
 
-DEFINED = MONOTONE + [
+OTHERS = [
     Case(Orthogonal(method, of), Euclidean(), "none")
     for method in ("lagrange", "stiefel")
     for of in ("codes", "components")
 ]
+DEFINED = MONOTONE + OTHERS
 """What runs."""
 
 
-def cases(**wanted: Any) -> list[Case]:
-    """The monotone cases with these values of their properties."""
-    return [case for case in MONOTONE if all(getattr(case, name) == value for name, value in wanted.items())]
+def _paired(case: Case) -> bool:
+    """Whether it is the turn of this weighting, where a model takes several losses under several weightings."""
+    alike = (Convex(), *HARD) if case.loss in FAMILY else (NMF(),) if case.loss in LOSSES else ()
+    if case.model not in alike or case.mixed or case.weighting not in WEIGHTINGS:
+        return True
+    weightings = ("none", "entropy") if isinstance(case.loss, Beta) else WEIGHTINGS
+    return weightings[(LOSSES.index(case.loss) + alike.index(case.model)) % len(weightings)] == case.weighting
+
+
+PAIRED = [case for case in MONOTONE if _paired(case)]
+"""Every model with every loss and under every weighting, and losses that differ by more than digits under every one.
+
+For what is shown of parts that do not know each other. That the excess of all of `MONOTONE` falls, and that results of
+all of `DEFINED` are finite, is shown of every model with every loss under every weighting, and so are the values.
+"""
+
+
+def cases(table: Iterable[Case] = MONOTONE, /, **wanted: Any) -> list[Case]:
+    """The cases of a table with these values of their properties."""
+    return [case for case in table if all(getattr(case, name) == value for name, value in wanted.items())]
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from scipy import sparse
 import ewnmf
 from ewnmf import losses, models
 from ewnmf.solvers.loop import solve
-from tests.problems import ORDERS, Case, Instance, cases, close, excesses, recipes, run, same
+from tests.problems import ORDERS, PAIRED, Case, Instance, cases, close, excesses, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
-CASES = [case for case in cases(convex=False, rare=False) if not case.steep]
+CASES = [case for case in cases(PAIRED, convex=False, rare=False) if not case.steep]
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
 ESTIMATORS: list[Any] = [
     ewnmf.EWNMF(3, gamma=0.1, **QUICK),

@@ -22,7 +22,7 @@ from ewnmf.fitting.nndsvd import nndsvd
 from ewnmf.fitting.points import Points
 from ewnmf.problem import Problem
 from ewnmf.storage.matrix import storage
-from tests.problems import DEFINED, MONOTONE, ORDERS, Case, Instance, excesses, kernels, recipes, run, same
+from tests.problems import ORDERS, OTHERS, PAIRED, Case, Instance, excesses, kernels, recipes, run, same
 
 few = settings(max_examples=settings().max_examples // 3)
 QUICK: dict[str, Any] = {"tol": 0, "max_iter": 25, "random_state": 0}
@@ -55,7 +55,7 @@ def close(case: Case) -> float:
     return 1e-6 if case.semi else 1e-9
 
 
-@pytest.mark.parametrize("case", [case for case in DEFINED if not case.steep], ids=str)
+@pytest.mark.parametrize("case", [case for case in (*PAIRED, *OTHERS) if not case.steep], ids=str)
 @few
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_weight_two_is_the_point_twice(case: Case, data: Any, seed: int) -> None:
@@ -80,7 +80,7 @@ def test_weight_two_is_the_point_twice(case: Case, data: Any, seed: int) -> None
     assert one.loss == pytest.approx(other.loss, rel=close(case), abs=1e-10)
 
 
-@pytest.mark.parametrize("case", MONOTONE, ids=str)
+@pytest.mark.parametrize("case", PAIRED, ids=str)
 @few
 @given(data=st.data(), seed=st.integers(0, 99))
 def test_excess_never_rises_with_weights_of_points_and_attributes(case: Case, data: Any, seed: int) -> None:

@@ -17,7 +17,7 @@ from ewnmf.losses.euclidean import Euclidean
 from ewnmf.losses.kullback_leibler import KullbackLeibler
 from ewnmf.models.nmf import NMF
 from ewnmf.solvers.loop import Solution, solve
-from tests.problems import DEFINED, ORDERS, Case, Instance, Recipe, cases, recipes, run, same
+from tests.problems import DEFINED, ORDERS, OTHERS, PAIRED, Case, Instance, Recipe, cases, recipes, run, same
 
 calm = recipes(calm=True)
 orders = st.sampled_from(ORDERS)
@@ -66,7 +66,7 @@ def solved(case: Case, instance: Instance, order: str, width: int | None, n_jobs
     return solve(instance.problem(case), data, start, order=order, max_iter=4, n_jobs=n_jobs)
 
 
-@pytest.mark.parametrize("case", DEFINED, ids=str)
+@pytest.mark.parametrize("case", [*PAIRED, *OTHERS], ids=str)
 @few
 @given(width=st.integers(1, 4), data=st.data())
 def test_blocks_change_nothing(case: Case, width: int, data: Any) -> None:

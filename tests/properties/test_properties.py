@@ -22,6 +22,7 @@ from ewnmf.weightings.entropy import Entropy
 from tests.problems import (
     MONOTONE,
     ORDERS,
+    PAIRED,
     Case,
     Instance,
     Recipe,
@@ -111,7 +112,7 @@ def penalty(case: Case, W: NDArray[Any], H: NDArray[Any], mean_weight: float) ->
     return float(mean_weight * (case.model.mu * overlaps + case.model.lam * np.sum(other**2)))
 
 
-@pytest.mark.parametrize("case", MONOTONE, ids=str)
+@pytest.mark.parametrize("case", PAIRED, ids=str)
 @few
 @given(data=st.data())
 def test_reported_objective_is_that_of_the_factors(case: Case, data: Any) -> None:
@@ -162,7 +163,7 @@ def test_an_iteration_is_a_step_under_the_weights_of_its_beginning(case: Case, d
         at = replace(at, codes=reached.H.T, components=reached.W.T, combinations=U)
 
 
-@pytest.mark.parametrize("case", cases(soft=False), ids=str)
+@pytest.mark.parametrize("case", cases(PAIRED, soft=False), ids=str)
 @few
 @given(c=st.sampled_from([1e-3, 10.0, 1e4]), data=st.data())
 def test_scaled_data_with_scaled_gamma_have_the_same_weights(case: Case, c: float, data: Any) -> None:
@@ -177,7 +178,7 @@ def test_scaled_data_with_scaled_gamma_have_the_same_weights(case: Case, c: floa
     )
 
 
-@pytest.mark.parametrize("case", MONOTONE, ids=str)
+@pytest.mark.parametrize("case", PAIRED, ids=str)
 @few
 @given(data=st.data())
 def test_permuted_points_and_attributes_permute_the_answer(case: Case, data: Any) -> None:

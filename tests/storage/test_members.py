@@ -31,7 +31,7 @@ from ewnmf.storage.sparse import Sparse
 from ewnmf.storage.threads import Workers
 from ewnmf.weightings.entropy import Entropy
 from ewnmf.weightings.uniform import Uniform
-from tests.problems import DEFINED, Case, Instance, Recipe, kernels
+from tests.problems import DEFINED, OTHERS, PAIRED, Case, Instance, Recipe, kernels
 
 Array = Any
 
@@ -220,7 +220,7 @@ def _ways(case: Case) -> list[dict[str, Any]]:
     return [*plain, *({**way, "solver": "accelerated"} for way in plain if case.model == NMF())]
 
 
-@pytest.mark.parametrize("case", DEFINED, ids=str)
+@pytest.mark.parametrize("case", [*PAIRED, *OTHERS], ids=str)
 def test_a_run_on_points_that_are_elsewhere_has_the_bits_of_memory(case: Case) -> None:
     instance = Instance.of(case, RECIPE)
     data = instance.data(case, width=4, s=np.linspace(0.5, 2, 11))
