@@ -96,6 +96,12 @@ class Expectation(NamedTuple):
             known += shown[:, part].astype(np.float64) @ products.reshape(K * K, -1).T
         return known.reshape(-1, K, K)
 
+    def factors(self, filled: Array) -> tuple[Array, Array, Array]:
+        """Factors (n x K) by deviations (n x m), what each counts for them (m x K), and for itself (m)."""
+        gain, _ = self._gain()
+        own = np.minimum(np.einsum("mk,km->m", gain, self.loadings), 1 - _OWN)
+        return filled @ gain, gain, own
+
     def refined(self, X: Array, hidden: Array, filled: Array, steps: int) -> tuple[Expectation, Array]:
         """After steps of expectation and maximisation by what is not hidden, and the deviations (n x m) then filled."""
         mean, loadings = self.mean, self.loadings

@@ -16,6 +16,7 @@ from ewnmf.damage.expectation import Expectation
 from ewnmf.damage.neighbours import Neighbours
 from ewnmf.damage.pairs import Pairs
 from ewnmf.damage.quantiles import column_quantiles
+from ewnmf.damage.regression import relearned
 from ewnmf.damage.repeats import (
     Repeats,
     common_values,
@@ -83,6 +84,8 @@ def learn(sample: Sample) -> Calibration:
     for turn in range(rounds + 1):
         if rounds:
             now, filled = now.refined(x, hidden, filled, _STEPS)
+            if turn >= _TRIMMED:
+                now = relearned(now, x, seen & ~sure & (_alike(seen & ~sure, along) <= _MANY), filled)
         filled = now.filled(x, hidden, filled, _TURNS)
         factors = len(now.loadings)
         widened = np.sqrt((n + factors) / max(n - factors, n / 4))
@@ -153,8 +156,7 @@ def _floor(X: Array, center: Array, known: Array, along: Repeats) -> Array:
     then, and all of it where most have.
     """
     count = np.maximum(known.sum(axis=0), 1)
-    alike = np.bincount(along.groups.ravel(), known.T.ravel())[along.groups]
-    share = np.where(known.T, alike, 0).max(axis=1, initial=0) / count
+    share = _alike(known, along)
     away = np.where(known, np.abs(X - center), 0)
     largest = away.max(axis=0, initial=0)
     outer = column_quantiles(np.where(known, away, np.nan), _ALL)
@@ -163,6 +165,13 @@ def _floor(X: Array, center: Array, known: Array, along: Repeats) -> Array:
     deviation = np.sqrt((relative**2).sum(axis=0) / count) * largest
     floor = np.where(share > _MANY, 0.5 * deviation, 0)
     return np.where((largest > 0) | (share == 0), np.where(share > _MOST, deviation, floor), np.nan)
+
+
+def _alike(known: Array, along: Repeats) -> Array:
+    """The share of what is known of an attribute that is one and the same value (m)."""
+    alike = np.bincount(along.groups.ravel(), known.T.ravel())[along.groups]
+    share: Array = np.where(known.T, alike, 0).max(axis=1, initial=0) / np.maximum(known.sum(axis=0), 1)
+    return share
 
 
 def _widened(limits: Calibration, floor: Array, unit: Array) -> Calibration:
