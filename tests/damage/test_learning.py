@@ -164,3 +164,17 @@ def test_values_that_repeat_do_not_count_among_suspects():
     assert mask.mean() > 0.02
     assert examine(X, ~np.isnan(X), calibration).suspects(0.01)[mask].mean() > 0.9
     assert calibration.replaced < 1e-5
+
+
+def test_an_event_that_two_sensors_of_the_same_see_is_no_damage():
+    rng = np.random.default_rng(0)
+    X = spectra(20)
+    own = np.cumsum(rng.normal(size=200)) * 0.02
+    X[:, 4] = 1 + own + 0.002 * rng.normal(size=200)
+    X[:, 9] = 2 * (1 + own) + 0.004 * rng.normal(size=200)
+    X[60:64, [4, 9]] += [0.8, 1.6]
+    X[140:144, 9] += 1.6
+    verdict = examine(X, np.ones(X.shape, dtype=bool), learn(sample(X)))
+    suspects = verdict.suspects(1e-4)
+    assert not suspects[60:64].any()
+    assert suspects[140:144, 9].all()

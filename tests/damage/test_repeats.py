@@ -10,10 +10,12 @@ from ewnmf.damage.repeats import (
     explained_by_scale,
     in_runs,
     often,
+    often_in_points,
     repeats,
     standing_out,
     stuck_values,
     unexplained,
+    usual_counts,
     usual_values,
 )
 
@@ -128,3 +130,40 @@ def test_a_block_is_no_end_of_a_scale_where_a_few_of_its_entries_are():
     explained = explained_by_scale(X, repeats(X, np.ones(X.shape, dtype=bool)), ends)
     assert not explained[0].any()
     np.testing.assert_array_equal(explained[1], np.arange(10) >= 8)
+
+
+def test_steps_of_a_scale_repeat_in_every_point():
+    """Nothing is to be said of ten equal values where most points have eight; something of thirty."""
+    X = continuous()
+    X[:, :8] = 3
+    X[0, 8:10] = 3
+    X[1, 8:30] = 3
+    X[2, 50:60] = 5
+    across = repeats(X, np.ones(X.shape, dtype=bool))
+    usual = usual_counts(X, across)
+    np.testing.assert_array_equal(usual, [[3], [8]])
+    found = often_in_points(X, across, usual)
+    assert not found[0].any()
+    np.testing.assert_array_equal(found[1], X[1] == 3)
+    np.testing.assert_array_equal(found[2], X[2] == 5)
+
+
+def test_values_are_counted_in_the_median_point():
+    X = np.array([[1.0, 1, 1, 2], [1, 1, 2, 3], [1, 2, 4, np.nan], [2, 2, 2, np.nan]])
+    usual = usual_counts(X, repeats(X, ~np.isnan(X)))
+    np.testing.assert_array_equal(usual, [[1, 2], [1, 1]])
+    assert usual_counts(X[:, :0], repeats(X[:, :0], X[:, :0] > 0)).shape == (2, 0)
+
+
+def test_a_limit_that_is_reached_early_is_not_stuck():
+    """Loud sounds are cut off, and what the others expect there is more than elsewhere, though by far not the limit."""
+    rng = np.random.default_rng(3)
+    level = rng.normal(size=300)
+    x = np.where(level > 1.2, 9.0, 0.5 * level + 0.1 * rng.normal(size=300))
+    expected = np.minimum(0.5 * level, 0.8) + 0.1 * rng.normal(size=300)
+    X, seen = x[:, None], np.ones((300, 1), dtype=bool)
+    along = repeats(X.T, seen.T)
+    assert stuck_values(X, along, X.T == 9, expected[:, None], seen)[0].size == 0
+    # The same values at points of which something else is expected.
+    expected[x == 9] = rng.permutation(expected[x != 9])[: np.sum(x == 9)]
+    assert stuck_values(X, along, X.T == 9, expected[:, None], seen)[0].size == 1

@@ -78,3 +78,13 @@ def test_two_that_are_off_and_agree_are_not_damaged():
     assert agree[10, :2].all()
     assert not agree[11].any()
     assert not pairs.agree(x, far, np.full(4, 1e-3)).any()
+
+
+def test_twins_measure_the_same():
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(200, 4))
+    x[:, 1] = x[:, 0] + 0.05 * rng.normal(size=200)
+    x[:, 3] = x[:, 2] + 0.3 * rng.normal(size=200)
+    pairs = Pairs.of(x, seen(x))
+    np.testing.assert_array_equal(pairs.slope != 0, [True] * 4)
+    np.testing.assert_array_equal(pairs.twins().slope != 0, [True, True, False, False])

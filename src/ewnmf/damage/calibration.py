@@ -11,6 +11,7 @@ from scipy.special import ndtri
 from ewnmf._types import Array
 from ewnmf.damage.expectation import Expectation
 from ewnmf.damage.neighbours import Neighbours
+from ewnmf.damage.pairs import Pairs
 from ewnmf.damage.quantiles import sorted_quantiles
 from ewnmf.damage.runs import FEWEST_ROWS, odds_of_runs
 
@@ -74,12 +75,17 @@ class Calibration:
         The value that most points have, NaN where there is none.
     common : ndarray of shape (l,)
         Values that repeat within most points.
+    frequent : ndarray of shape (2, f)
+        Values that more than half of the points have, and how often the median point does.
     ends : ndarray of shape (2, m)
         The ends of the scale that most attributes have in common, where one point alone had them; else NaN.
     near, counts : ndarray of shape (m, q)
         Attributes whose residuals tell something of those of another, in units of `unit`, and how much they count.
     plain : ndarray of shape (m,)
         As `spread`, of residuals that know of no neighbours.
+    other, pair : ndarray of shape (m,) and (4, m)
+        The attribute that measures the same as another, itself where none does, and offset, slope (0 where it does not
+        quite), spread and correlation of the one by the other, in units of `unit`.
     stuck, stuck_values : ndarray of shape (k,)
         Attributes, and values of theirs that repeat where nothing says that they should.
     worth : ndarray of shape (m,)
@@ -106,9 +112,12 @@ class Calibration:
     stuck: Any = None
     stuck_values: Any = None
     ends: Any = None
+    frequent: Any = None
     near: Any = None
     counts: Any = None
     plain: Any = None
+    other: Any = None
+    pair: Any = None
     level: float = float("inf")
     worth: Any = 1.0
     share: float = 0.0
@@ -178,6 +187,11 @@ class Calibration:
             return Neighbours.none(self.spread / self.unit)
         return Neighbours(self.near, self.counts, self.plain / self.unit)
 
+    @property
+    def pairs(self) -> Pairs:
+        """Attributes that measure the same, in the unit of `unit`."""
+        return Pairs.none(len(self.spread)) if self.other is None else Pairs(self.other, *self.pair)
+
     def _parts(self) -> list[Any]:
         return [getattr(self, name) for name in self.__dataclass_fields__]
 
@@ -218,20 +232,29 @@ class Calibration:
             raise ValueError(f"its calibration has no worth of {m} attributes")
         if self.near is not None and not self._near_is_whole(m):
             raise ValueError(f"its calibration has no neighbours of {m} attributes")
+        if self.other is not None and not (_are_numbers(self.other, (m,), m) and _is_table(self.pair, (4, m))):
+            raise ValueError(f"its calibration has no pairs of {m} attributes")
+        if self.frequent is not None and not (_is_table(self.frequent, (2, np.shape(self.frequent)[-1]))):
+            raise ValueError("its calibration does not say how often values usually repeat")
         if not listed or not _is_table(values, stuck.shape) or not ((stuck >= 0) & (stuck < m)).all():
             raise ValueError("its calibration has stuck values of attributes that are not there")
 
     def _near_is_whole(self, m: int) -> bool:
         near, counts, plain = self.near, self.counts, self.plain
-        if not (isinstance(near, np.ndarray) and near.dtype.kind == "i" and near.ndim == 2 and len(near) == m):
+        if not (np.ndim(near) == 2 and _are_numbers(near, (m, near.shape[1]), m)):
             return False
-        there = bool(((near >= 0) & (near < m)).all())
         tables = _is_table(counts, near.shape) and _is_table(plain, (m,)) and _is_table(self.ends, (2, m))
-        return there and tables and bool(np.isfinite(counts).all() and (plain > 0).all())
+        return tables and bool(np.isfinite(counts).all() and (plain > 0).all())
 
 
 def _is_table(part: Any, shape: tuple[int, ...]) -> bool:
     return isinstance(part, np.ndarray) and part.dtype == np.float64 and part.shape == shape
+
+
+def _are_numbers(part: Any, shape: tuple[int, ...], m: int) -> bool:
+    """Whether these are numbers of attributes, of which there are m."""
+    there = isinstance(part, np.ndarray) and part.dtype.kind == "i" and part.shape == shape
+    return there and bool(((part >= 0) & (part < m)).all())
 
 
 def calibrate(residuals: Array, seen: Array | None = None) -> Calibration:

@@ -24,10 +24,12 @@ from ewnmf.damage.repeats import (
     explained_by_scale,
     in_runs,
     often,
+    often_in_points,
     repeats,
     standing_out,
     stuck_values,
     unexplained,
+    usual_counts,
     usual_values,
 )
 from ewnmf.damage.runs import worth_of
@@ -64,8 +66,9 @@ def learn(sample: Sample) -> Calibration:
     np.clip(x, -_FARTHEST, _FARTHEST, out=x)
     along, across = repeats(X.T, seen.T), repeats(X, seen)
     usual = usual_values(X, along)
-    in_points = often(across.counts, X.shape[1])
-    common = common_values(X, across, in_points)
+    frequent = usual_counts(X, across)
+    common = common_values(X, across, often(across.counts, X.shape[1]))
+    in_points = often_in_points(X, across, frequent)
     ends = ends_of_scale(X, along)
     in_points &= (usual != X) & ~np.isin(X, common) & ~explained_by_scale(X, across, ends)
     in_points &= across.counts <= MOST_HIDDEN * X.shape[1]
@@ -128,8 +131,12 @@ def learn(sample: Sample) -> Calibration:
             limits = replace(limits, worth=worth_of(x, left, limits.spread, known))
             scores = limits.in_series(left, known)
             far = near.first(scores, known & (scores > limits.threshold(HIDING)), hidden)
+            far &= ~pairs.twins().agree(x, far, limits.spread)
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
-    limits = replace(limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends)
+    limits = replace(
+        limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends, frequent=frequent
+    )
+    limits = replace(limits, other=pairs.other, pair=np.stack(pairs.twins()[1:]))
     return _concluded(X, sample, now, near, limits, center, unit, stuck, seen & ~sure)
 
 

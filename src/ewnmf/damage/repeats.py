@@ -18,22 +18,29 @@ __all__ = [
     "explained_by_scale",
     "in_runs",
     "often",
+    "often_in_points",
     "repeats",
     "standing_out",
     "stuck_values",
     "unexplained",
+    "usual_counts",
     "usual_values",
 ]
 
 _FEWEST, _SHARE = 5, 0.015
 """How often a value has to repeat: so many times, and in such a share of a point or an attribute."""
+_TIMES = 2.0
+"""And in a point so many times as often as in the median one."""
 _HALF = 0.5
 """What more than this share of an attribute has is its usual value."""
 _BACKGROUND = 0.1
 _FREQUENT, _LEADING = 5.0, 3
 """A value of an attribute stands out where it is so many times as frequent as others but the leading ones."""
-_SCATTERED, _RUN, _BROKEN = 10.0, 0.0, 0.25
-"""How strange a repeated value has to be, as the logarithm of a ratio of likelihoods; and what makes it a run."""
+_SCATTERED, _EACH, _RUN, _BROKEN = 10.0, 0.5, 0.0, 0.25
+"""How strange a repeated value has to be, as the logarithm of a ratio of likelihoods, in all and each time; and what
+makes it a run."""
+_FEW = 0.25
+"""The share of points up to which a value does not pull what is expected of it."""
 _ORDERED = 0.3
 """Neighbouring points are so alike, as a correlation, where their order means something."""
 _SAME, _AT_ONCE = 0.5, 0.8
@@ -86,6 +93,21 @@ def common_values(X: Array, across: Repeats, repeated: Array) -> Array:
     return values[points > _HALF * len(X)]
 
 
+def usual_counts(X: Array, across: Repeats) -> Array:
+    """Values that more than half of the points (n x m) have, and how often the median point does (2 x k).
+
+    Where values are few, as steps of a scale or grey levels, some repeat in every point.
+    """
+    n = len(X)
+    first = np.unique(across.groups[across.counts > 0], return_index=True)[1]
+    values, counts = X[across.counts > 0][first], across.counts[across.counts > 0][first]
+    order = np.lexsort((counts, values))
+    values, counts = values[order], counts[order]
+    found, start, size = np.unique(values, return_index=True, return_counts=True)
+    most = size > _HALF * n
+    return np.stack([found[most].astype(np.float64), counts[(start + size - 1 - n // 2)[most]].astype(np.float64)])
+
+
 def ends_of_scale(X: Array, within: Repeats) -> Array:
     """The least and the largest value of attributes (2 x m) that one point alone has; NaN where there is no such value.
 
@@ -117,6 +139,16 @@ def explained_by_scale(X: Array, across: Repeats, ends: Array) -> Array:
 def often(counts: Array, length: int) -> Array:
     """Whether values repeat often enough to be looked at."""
     return np.asarray(counts >= max(_FEWEST, _SHARE * length))
+
+
+def often_in_points(X: Array, across: Repeats, usual: Array) -> Array:
+    """The same within points (n x m), where values are often enough beyond their `usual_counts` (2 x k), too."""
+    values, counts = usual
+    enough = often(across.counts, X.shape[1])
+    if values.size:
+        at = np.minimum(np.searchsorted(values, X), values.size - 1)
+        enough &= (values[at] != X) | (across.counts > _TIMES * counts[at])
+    return enough
 
 
 def unexplained(groups: Array, asked: Array, scores: Array, level: float) -> Array:
@@ -187,12 +219,14 @@ def stuck_values(X: Array, within: Repeats, asked: Array, expected: Array, seen:
         for number in np.unique(within.groups[j, asked[j]]):
             at = within.groups[j] == number
             value = float(X[at, j][0])
-            strange = _strangeness(value, expected[at, j], X[rest, j], expected[rest, j])
-            found.append((j, value, at, strange, _needed(at, X[:, j], rest)))
+            needed = _needed(at, X[:, j], rest)
+            apart = needed >= _SCATTERED and at.mean() <= _FEW
+            strange = _strangeness(value, expected[at, j], X[rest, j], expected[rest, j], apart)
+            found.append((j, value, at, strange, needed))
     if not found:
         return np.empty(0, dtype=np.int64), np.empty(0)
-    lines, values, places, signs, needed = map(np.array, zip(*found, strict=True))
-    stuck = _together(places, signs) > needed
+    lines, values, places, signs, limits = map(np.array, zip(*found, strict=True))
+    stuck = _together(places, signs) > limits
     return lines[stuck].astype(np.int64), values[stuck]
 
 
@@ -211,11 +245,12 @@ def _overlaps(places: Array) -> Array:
     return shares
 
 
-def _strangeness(value: float, y: Array, x: Array, usual: Array) -> float:
+def _strangeness(value: float, y: Array, x: Array, usual: Array, scattered: bool) -> float:
     """The logarithm of how much likelier expectations `y` are of anything than of a value like this.
 
     `x` are the other values of the attribute and `usual` the expectations of these. Beyond all values expectations may
-    be farther out than is usual: a limit cuts.
+    be farther out than is usual: a limit cuts. Of a value that is `scattered` over some of the points, expectations
+    that clearly go its way together are, too, though they may not go as far.
     """
     dx, dy = x - x.mean(), usual - usual.mean()
     square = float(dx @ dx)
@@ -229,8 +264,16 @@ def _strangeness(value: float, y: Array, x: Array, usual: Array) -> float:
         away = np.minimum(away, 0)
     elif value <= x.min():
         away = np.maximum(away, 0)
-    ratio = (away / narrow) ** 2 / 2 - ((y - usual.mean()) / wide) ** 2 / 2 - np.log(wide / narrow)
-    return float(np.clip(ratio, -_SIGN, _SIGN).sum())
+    anything = ((y - usual.mean()) / wide) ** 2 / 2 + np.log(wide / narrow)
+    ratio = (away / narrow) ** 2 / 2 - anything
+    strange = float(np.clip(ratio, -_SIGN, _SIGN).sum())
+    if scattered:
+        far = slope * (value - x.mean())
+        own = np.clip(np.median(y) - usual.mean(), min(far, 0.0), max(far, 0.0))
+        together = ((y - usual.mean() - own) / narrow) ** 2 / 2 - anything
+        belongs = float(np.clip(together, -_SIGN, _SIGN).sum())
+        strange = min(strange, belongs) if belongs < -_SCATTERED else strange
+    return strange
 
 
 def _needed(at: Array, x: Array, rest: Array) -> float:
@@ -241,7 +284,7 @@ def _needed(at: Array, x: Array, rest: Array) -> float:
     size, n = int(at.sum()), len(at)
     runs = int((at[1:] & ~at[:-1]).sum()) + int(at[0])
     if runs > _BROKEN * size * (1 - size / n):
-        return _SCATTERED
+        return max(_SCATTERED, _EACH * size)
     value, others = x[at][0], x[rest]
     if others.min() < value < others.max():
         return -np.inf

@@ -12,7 +12,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.damage.calibration import CERTAIN, HIDING, MOST_HIDDEN, Calibration, worst
-from ewnmf.damage.repeats import explained_by_scale, often, repeats, unexplained
+from ewnmf.damage.repeats import explained_by_scale, often_in_points, repeats, unexplained
 
 __all__ = ["Verdict", "examine"]
 
@@ -53,11 +53,13 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
     with np.errstate(over="ignore"):
         x = np.where(seen, (np.where(seen, X, 0) - center) / unit, 0)
     stuck, across = _stuck(X, seen, calibration), repeats(X, seen)
-    asked = seen & often(across.counts, X.shape[1]) & (calibration.usual != X) & ~stuck
+    frequent = np.empty((2, 0)) if calibration.frequent is None else calibration.frequent
+    asked = seen & often_in_points(X, across, frequent) & (calibration.usual != X) & ~stuck
     asked &= ~np.isin(X, calibration.common) & (across.counts <= MOST_HIDDEN * X.shape[1])
     if calibration.ends is not None:
         asked &= ~explained_by_scale(X, across, calibration.ends)
-    near = calibration.neighbours
+    near, pairs = calibration.neighbours, calibration.pairs
+    spread = calibration.spread / unit
     hidden, sure = ~seen | stuck | asked, stuck
     limit = calibration.threshold(HIDING)
     rows, expected, residuals = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
@@ -69,6 +71,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
             closer = calibration.scores(unit * _left(residuals, hidden, calibration)[0])
             sure = stuck | unexplained(across.groups, asked, np.minimum(scores, closer), calibration.level)
         far = _hidden(scores, sure[rows], seen[rows], limit)
+        far &= ~pairs.agree(x[rows], far & seen[rows] & ~sure[rows], spread)
         changed = (far != hidden[rows]).any(axis=1)
         if turn > ROUNDS or not changed.any():
             break
@@ -82,9 +85,11 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
         if turn == turns:
             break
         far = ~seen | near.first(scores, seen & _hidden(scores, sure, seen, limit), hidden)
+        far &= ~pairs.agree(x, far & seen & ~sure, spread)
         rows = np.flatnonzero((far != hidden).any(axis=1))
         hidden[rows] = far[rows]
         residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])
+    scores = pairs.vouched(scores, x, seen & ~sure, spread)
     expected = np.clip(center + unit * (expected + predicted), calibration.low, calibration.high)
     scores = np.where(sure, np.maximum(scores, calibration.threshold(CERTAIN)), scores)
     return Verdict(seen, expected, np.where(seen, scores, np.nan), calibration)
