@@ -106,7 +106,7 @@ def add_twice_transposed(gemm, left, right, stride, beta, out):
 
 @njit(**_OPTIONS)
 def product_with_transposed(gemm, left, right, rows, out):
-    """``out = left @ right.T``, rows contiguous, so many at a time; a row of `left` may hold several of the product's."""
+    """``out = left @ right.T``, rows contiguous, so many at a time; one of `left` may hold several of the product."""
     b, K, m = out.shape[0], right.shape[0], right.shape[1]
     many = left.shape[1] // m
     step = lesser(rows, _stretch(b, m * K, 8 * many))
