@@ -14,7 +14,7 @@ __all__ = ["Pairs"]
 _CLOSE = 0.9
 """Attributes belong to each other from this correlation on."""
 _TWINS = 0.98
-"""And measure the same from this one on."""
+"""And measure the same from this one on, where no third one belongs to them, as in spectra and images all do."""
 _AGREE = 2.5
 """They agree up to so many robust standard deviations."""
 _TIGHTER = 0.8
@@ -31,7 +31,7 @@ _REACH = 3.0
 class Pairs(NamedTuple):
     """The attribute (m) that goes with every other, itself where none does, and ``x = at + slope * other``, about.
 
-    `spread` is that of the rest, and `close` how alike they are, as a correlation.
+    `spread` is that of the rest, and `close` how alike these two alone are, as a correlation.
     """
 
     other: Array
@@ -57,17 +57,20 @@ class Pairs(NamedTuple):
         z = np.where(known, z - mean, 0)
         size = np.sqrt((z**2).sum(axis=0))
         unit = z / np.where(size > 0, size, 1)
-        other, close = np.arange(m), np.zeros(m)
+        other, close, third = np.arange(m), np.zeros(m), np.zeros(m)
         for start in range(0, m, _WIDTH):
             part = slice(start, start + _WIDTH)
             products = unit[:, part].T @ unit
             products[np.arange(products.shape[0]), np.arange(m)[part]] = 0
             best = np.abs(products).argmax(axis=1)
             other[part], close[part] = best, products[np.arange(len(best)), best]
+            products[np.arange(len(best)), best] = 0
+            third[part] = np.abs(products).max(axis=1)
         slope = close * size / np.where(size[other] > 0, size[other], 1)
         both = known & known[:, other]
         at, slope, spread, alike = _refined(x, x[:, other], both, mean - slope * mean[other], slope)
         belong = (np.abs(close) >= _CLOSE) & np.isfinite(spread)
+        alike[(third >= _CLOSE) | (third[other] >= _CLOSE)] = 0
         found = (np.where(belong, part, 0) for part in (at, slope, spread, alike))
         return cls(np.where(belong, other, alone.other), *found)
 

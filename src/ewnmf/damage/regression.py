@@ -13,7 +13,7 @@ from ewnmf.damage.expectation import Expectation
 
 __all__ = ["relearned"]
 
-_MOST = 0.6
+_MOST = 0.55
 """The share of points that a regression is by."""
 _PARTS, _STEPS = 5, 5
 """It starts from so many parts of the points, one after the other, and takes so many steps from each."""
