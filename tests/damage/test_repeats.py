@@ -15,7 +15,6 @@ from ewnmf.damage.repeats import (
     standing_out,
     stuck_values,
     unexplained,
-    usual_counts,
     usual_values,
 )
 
@@ -132,27 +131,25 @@ def test_a_block_is_no_end_of_a_scale_where_a_few_of_its_entries_are():
     np.testing.assert_array_equal(explained[1], np.arange(10) >= 8)
 
 
-def test_steps_of_a_scale_repeat_in_every_point():
-    """Nothing is to be said of ten equal values where most points have eight; something of thirty."""
+def test_steps_of_a_coarse_scale_are_no_repetition():
+    """Of 100 values in ten steps each is there ten times; thirty of one are a repetition, as are ten among others."""
     X = continuous()
-    X[:, :8] = 3
-    X[0, 8:10] = 3
-    X[1, 8:30] = 3
+    X[0] = np.arange(100) % 10
+    X[1] = np.where(np.arange(100) < 30, 3, X[0])
     X[2, 50:60] = 5
-    across = repeats(X, np.ones(X.shape, dtype=bool))
-    usual = usual_counts(X, across)
-    np.testing.assert_array_equal(usual, [[3], [8]])
-    found = often_in_points(X, across, usual)
+    found = often_in_points(repeats(X, np.ones(X.shape, dtype=bool)))
     assert not found[0].any()
     np.testing.assert_array_equal(found[1], X[1] == 3)
     np.testing.assert_array_equal(found[2], X[2] == 5)
 
 
-def test_values_are_counted_in_the_median_point():
-    X = np.array([[1.0, 1, 1, 2], [1, 1, 2, 3], [1, 2, 4, np.nan], [2, 2, 2, np.nan]])
-    usual = usual_counts(X, repeats(X, ~np.isnan(X)))
-    np.testing.assert_array_equal(usual, [[1, 2], [1, 1]])
-    assert usual_counts(X[:, :0], repeats(X[:, :0], X[:, :0] > 0)).shape == (2, 0)
+def test_what_every_point_has_may_be_damage():
+    """Salt and pepper are in all points, and repeat more than the grey levels of these."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(40, 200, size=(50, 1000)))
+    salt = rng.random(X.shape) < 0.05
+    X[salt] = 255
+    np.testing.assert_array_equal(often_in_points(repeats(X, salt | True)), salt)
 
 
 def test_a_limit_that_is_reached_early_is_not_stuck():

@@ -75,8 +75,6 @@ class Calibration:
         The value that most points have, NaN where there is none.
     common : ndarray of shape (l,)
         Values that repeat within most points.
-    frequent : ndarray of shape (2, f)
-        Values that more than half of the points have, and how often the median point does.
     ends : ndarray of shape (2, m)
         The ends of the scale that most attributes have in common, where one point alone had them; else NaN.
     near, counts : ndarray of shape (m, q)
@@ -112,7 +110,6 @@ class Calibration:
     stuck: Any = None
     stuck_values: Any = None
     ends: Any = None
-    frequent: Any = None
     near: Any = None
     counts: Any = None
     plain: Any = None
@@ -234,8 +231,6 @@ class Calibration:
             raise ValueError(f"its calibration has no neighbours of {m} attributes")
         if self.other is not None and not (_are_numbers(self.other, (m,), m) and _is_table(self.pair, (4, m))):
             raise ValueError(f"its calibration has no pairs of {m} attributes")
-        if self.frequent is not None and not (_is_table(self.frequent, (2, np.shape(self.frequent)[-1]))):
-            raise ValueError("its calibration does not say how often values usually repeat")
         if not listed or not _is_table(values, stuck.shape) or not ((stuck >= 0) & (stuck < m)).all():
             raise ValueError("its calibration has stuck values of attributes that are not there")
 

@@ -29,7 +29,6 @@ from ewnmf.damage.repeats import (
     standing_out,
     stuck_values,
     unexplained,
-    usual_counts,
     usual_values,
 )
 from ewnmf.damage.runs import worth_of
@@ -66,9 +65,8 @@ def learn(sample: Sample) -> Calibration:
     np.clip(x, -_FARTHEST, _FARTHEST, out=x)
     along, across = repeats(X.T, seen.T), repeats(X, seen)
     usual = usual_values(X, along)
-    frequent = usual_counts(X, across)
     common = common_values(X, across, often(across.counts, X.shape[1]))
-    in_points = often_in_points(X, across, frequent)
+    in_points = often_in_points(across)
     ends = ends_of_scale(X, along)
     in_points &= (usual != X) & ~np.isin(X, common) & ~explained_by_scale(X, across, ends)
     in_points &= across.counts <= MOST_HIDDEN * X.shape[1]
@@ -133,9 +131,7 @@ def learn(sample: Sample) -> Calibration:
             far = near.first(scores, known & (scores > limits.threshold(HIDING)), hidden)
             far &= ~pairs.twins().agree(x, far, limits.spread)
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
-    limits = replace(
-        limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends, frequent=frequent
-    )
+    limits = replace(limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends)
     limits = replace(limits, other=pairs.other, pair=np.stack(pairs.twins()[1:]))
     return _concluded(X, sample, now, near, limits, center, unit, stuck, seen & ~sure)
 

@@ -86,8 +86,8 @@ class Regressions:
 
     def residuals(self, coefficients: Array) -> Array:
         """Squares of what coefficients (K x c) leave of known values (n x c); infinite where none is known."""
-        told = self.factors @ coefficients - self.alone * np.einsum("ck,kc->c", self.gain, coefficients)
-        return np.where(self.known, (self.values - told) ** 2, np.inf)
+        expected = self.factors @ coefficients - self.alone * np.einsum("ck,kc->c", self.gain, coefficients)
+        return np.where(self.known, (self.values - expected) ** 2, np.inf)
 
     def trimmed(self, coefficients: Array) -> Array:
         """The root mean square of the smallest residuals (c)."""

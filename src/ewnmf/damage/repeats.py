@@ -23,14 +23,13 @@ __all__ = [
     "standing_out",
     "stuck_values",
     "unexplained",
-    "usual_counts",
     "usual_values",
 ]
 
 _FEWEST, _SHARE = 5, 0.015
 """How often a value has to repeat: so many times, and in such a share of a point or an attribute."""
-_TIMES = 2.0
-"""And in a point so many times as often as in the median one."""
+_TIMES = 3.0
+"""And in a point so many times as often as others but the leading ones."""
 _HALF = 0.5
 """What more than this share of an attribute has is its usual value."""
 _BACKGROUND = 0.1
@@ -93,21 +92,6 @@ def common_values(X: Array, across: Repeats, repeated: Array) -> Array:
     return values[points > _HALF * len(X)]
 
 
-def usual_counts(X: Array, across: Repeats) -> Array:
-    """Values that more than half of the points (n x m) have, and how often the median point does (2 x k).
-
-    Where values are few, as steps of a scale or grey levels, some repeat in every point.
-    """
-    n = len(X)
-    first = np.unique(across.groups[across.counts > 0], return_index=True)[1]
-    values, counts = X[across.counts > 0][first], across.counts[across.counts > 0][first]
-    order = np.lexsort((counts, values))
-    values, counts = values[order], counts[order]
-    found, start, size = np.unique(values, return_index=True, return_counts=True)
-    most = size > _HALF * n
-    return np.stack([found[most].astype(np.float64), counts[(start + size - 1 - n // 2)[most]].astype(np.float64)])
-
-
 def ends_of_scale(X: Array, within: Repeats) -> Array:
     """The least and the largest value of attributes (2 x m) that one point alone has; NaN where there is no such value.
 
@@ -141,13 +125,16 @@ def often(counts: Array, length: int) -> Array:
     return np.asarray(counts >= max(_FEWEST, _SHARE * length))
 
 
-def often_in_points(X: Array, across: Repeats, usual: Array) -> Array:
-    """The same within points (n x m), where values are often enough beyond their `usual_counts` (2 x k), too."""
-    values, counts = usual
-    enough = often(across.counts, X.shape[1])
-    if values.size:
-        at = np.minimum(np.searchsorted(values, X), values.size - 1)
-        enough &= (values[at] != X) | (across.counts > _TIMES * counts[at])
+def often_in_points(across: Repeats) -> Array:
+    """The same within points (n x m), where values repeat more often than most others of their point, too.
+
+    Where values are few, as steps of a coarse scale, all of them repeat.
+    """
+    counts, points, numbers, _ = _ranked(across)
+    typical = _typical(counts, points, across)
+    chosen = np.zeros(int(across.groups.max(initial=0)) + 1, dtype=bool)
+    chosen[numbers[counts > _TIMES * typical[points]]] = True
+    enough: Array = often(across.counts, across.counts.shape[1]) & chosen[across.groups]
     return enough
 
 
@@ -165,19 +152,31 @@ def unexplained(groups: Array, asked: Array, scores: Array, level: float) -> Arr
 
 def standing_out(within: Repeats) -> Array:
     """Which entries (m x n, attributes are rows) have a value far more frequent than others of their attribute."""
-    m, n = within.counts.shape
-    first = np.unique(within.groups, return_index=True)[1]
-    counts, lines = within.counts.ravel()[first], first // n
-    order = np.lexsort((-counts, lines))
-    counts, lines, numbers = counts[order], lines[order], within.groups.ravel()[first][order]
-    rank = np.arange(order.size) - np.searchsorted(lines, lines)
-    common = np.where(rank < _LEADING, 0, counts)
-    typical = np.bincount(lines, common.astype(float) ** 2, m) / np.maximum(np.bincount(lines, common, m), 1)
+    counts, lines, numbers, rank = _ranked(within)
+    n = within.counts.shape[1]
+    typical = _typical(counts, lines, within)
     leading = (rank < _LEADING) & often(counts, n) & (counts < _HALF * n) & (counts > _FREQUENT * typical[lines])
     chosen = np.zeros(int(within.groups.max(initial=0)) + 1, dtype=bool)
     chosen[numbers[leading]] = True
     found: Array = chosen[within.groups] & (within.counts > 0)
     return found
+
+
+def _ranked(within: Repeats) -> tuple[Array, Array, Array, Array]:
+    """Of every value of a line: how often it is there, the line, its number, and its rank, the most frequent first."""
+    first = np.unique(within.groups, return_index=True)[1]
+    counts, lines = within.counts.ravel()[first], first // max(1, within.counts.shape[1])
+    order = np.lexsort((-counts, lines))
+    counts, lines, numbers = counts[order], lines[order], within.groups.ravel()[first][order]
+    return counts, lines, numbers, np.arange(order.size) - np.searchsorted(lines, lines)
+
+
+def _typical(counts: Array, lines: Array, within: Repeats) -> Array:
+    """How often an entry's value is in its line, on average over entries of others than the leading values."""
+    rank, m = np.arange(lines.size) - np.searchsorted(lines, lines), len(within.counts)
+    common = np.where(rank < _LEADING, 0, counts).astype(float)
+    typical: Array = np.bincount(lines, common**2, m) / np.maximum(np.bincount(lines, common, m), 1)
+    return typical
 
 
 def in_runs(X: Array, within: Repeats, asked: Array, seen: Array) -> Array:

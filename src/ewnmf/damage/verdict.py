@@ -53,8 +53,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
     with np.errstate(over="ignore"):
         x = np.where(seen, (np.where(seen, X, 0) - center) / unit, 0)
     stuck, across = _stuck(X, seen, calibration), repeats(X, seen)
-    frequent = np.empty((2, 0)) if calibration.frequent is None else calibration.frequent
-    asked = seen & often_in_points(X, across, frequent) & (calibration.usual != X) & ~stuck
+    asked = seen & often_in_points(across) & (calibration.usual != X) & ~stuck
     asked &= ~np.isin(X, calibration.common) & (across.counts <= MOST_HIDDEN * X.shape[1])
     if calibration.ends is not None:
         asked &= ~explained_by_scale(X, across, calibration.ends)
