@@ -236,7 +236,7 @@ class Calibration:
 
     def _near_is_whole(self, m: int) -> bool:
         near, counts, plain = self.near, self.counts, self.plain
-        if not (np.ndim(near) == 2 and _are_numbers(near, (m, near.shape[1]), m)):
+        if not (np.ndim(near) == 2 and _are_numbers(near, (m, np.shape(near)[1]), m)):
             return False
         tables = _is_table(counts, near.shape) and _is_table(plain, (m,)) and _is_table(self.ends, (2, m))
         return tables and bool(np.isfinite(counts).all() and (plain > 0).all())

@@ -130,8 +130,8 @@ def often_in_points(across: Repeats) -> Array:
 
     Where values are few, as steps of a coarse scale, all of them repeat.
     """
-    counts, points, numbers, _ = _ranked(across)
-    typical = _typical(counts, points, across)
+    counts, points, numbers, rank = _ranked(across)
+    typical = _typical(counts, points, rank, len(across.counts))
     chosen = np.zeros(int(across.groups.max(initial=0)) + 1, dtype=bool)
     chosen[numbers[counts > _TIMES * typical[points]]] = True
     enough: Array = often(across.counts, across.counts.shape[1]) & chosen[across.groups]
@@ -154,7 +154,7 @@ def standing_out(within: Repeats) -> Array:
     """Which entries (m x n, attributes are rows) have a value far more frequent than others of their attribute."""
     counts, lines, numbers, rank = _ranked(within)
     n = within.counts.shape[1]
-    typical = _typical(counts, lines, within)
+    typical = _typical(counts, lines, rank, len(within.counts))
     leading = (rank < _LEADING) & often(counts, n) & (counts < _HALF * n) & (counts > _FREQUENT * typical[lines])
     chosen = np.zeros(int(within.groups.max(initial=0)) + 1, dtype=bool)
     chosen[numbers[leading]] = True
@@ -171,9 +171,8 @@ def _ranked(within: Repeats) -> tuple[Array, Array, Array, Array]:
     return counts, lines, numbers, np.arange(order.size) - np.searchsorted(lines, lines)
 
 
-def _typical(counts: Array, lines: Array, within: Repeats) -> Array:
-    """How often an entry's value is in its line, on average over entries of others than the leading values."""
-    rank, m = np.arange(lines.size) - np.searchsorted(lines, lines), len(within.counts)
+def _typical(counts: Array, lines: Array, rank: Array, m: int) -> Array:
+    """How often an entry's value is in its line (m), on average over entries of others than the leading values."""
     common = np.where(rank < _LEADING, 0, counts).astype(float)
     typical: Array = np.bincount(lines, common**2, m) / np.maximum(np.bincount(lines, common, m), 1)
     return typical
