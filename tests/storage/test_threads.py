@@ -21,7 +21,7 @@ from threadpoolctl import ThreadpoolController, threadpool_limits
 import ewnmf
 from ewnmf.choosing import gamma as choosing
 from ewnmf.choosing import neighbours
-from ewnmf.storage.threads import count_workers, single_threaded_blas
+from ewnmf.storage.threads import Workers, count_workers, single_threaded_blas
 
 RNG = np.random.default_rng(2)
 X = RNG.random((40, 4)) @ RNG.random((4, 16)) + 0.05 * RNG.random((40, 16))
@@ -274,3 +274,43 @@ def test_whole_numbers_of_jobs(kind: Any) -> None:
     assert ewnmf.EWNMF(2, n_jobs=kind(2), max_iter=3, tol=0).fit(X).n_iter_ == 3
     with pytest.raises(ValueError, match="is not a number of threads"):
         count_workers(True)
+
+
+class TestWorkers:
+    def test_answers_come_in_order_and_the_caller_works_too(self) -> None:
+        here, both = threading.get_ident(), threading.Barrier(2)
+
+        def work(item: int) -> tuple[int, bool]:
+            if item in (0, 1):
+                both.wait(60)
+            return item, threading.get_ident() == here
+
+        with Workers(2) as workers:
+            answers = list(workers.map(work, range(50)))
+        assert [item for item, _ in answers] == list(range(50))
+        assert {mine for _, mine in answers[:2]} == {False, True}
+
+    def test_what_was_taken_first_is_raised_first(self) -> None:
+        def work(item: int) -> int:
+            if item in (3, 7):
+                raise ValueError(item)
+            return item
+
+        with Workers(2) as workers:
+            answers = workers.map(work, range(9))
+            assert [next(answers) for _ in range(3)] == [0, 1, 2]
+            with pytest.raises(ValueError, match=r"^3$"):
+                next(answers)
+
+    def test_an_interrupt_of_the_caller_ends_the_work(self) -> None:
+        here, seen = threading.get_ident(), list[int]()
+
+        def work(item: int) -> None:
+            seen.append(item)
+            if threading.get_ident() == here:
+                raise KeyboardInterrupt
+            time.sleep(0.01)
+
+        with pytest.raises(KeyboardInterrupt), Workers(2) as workers:
+            list(workers.map(work, range(1000)))
+        assert len(seen) < 500

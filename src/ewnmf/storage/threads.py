@@ -210,21 +210,56 @@ class Workers:
     def __init__(self, n_workers: int) -> None:
         self.n_workers = n_workers
         self._pool: ThreadPoolExecutor | None = None
+        self._left = False
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._left = True
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 
     def map(self, work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
-        """``work(item)`` for every item, in order."""
+        """``work(item)`` for every item, in order; the calling thread works, too."""
         todo = list(items)
         if self.n_workers == 1 or len(todo) < 2:
             return map(work, todo)
-        return self._started().map(work, todo)
+        return self._shared(work, todo)
+
+    def _shared(self, work: Callable[[Item], Answer], todo: list[Item]) -> Iterator[Answer]:
+        """Every thread takes the next item when it is done with one: nobody is woken for each of them."""
+        answers = deque(Future[Answer]() for _ in todo)
+        waiting = deque(zip(answers, todo, strict=True))
+
+        def work_on() -> bool:
+            try:
+                answer, item = waiting.popleft()
+            except IndexError:
+                return False
+            try:
+                answer.set_result(work(item))
+            except BaseException as error:
+                answer.set_exception(error)
+                if not isinstance(error, Exception):
+                    raise
+            return True
+
+        def work_all() -> None:
+            while not self._left and work_on():
+                pass
+
+        for _ in range(min(self.n_workers, len(todo)) - 1):
+            self._started().submit(work_all)
+        try:
+            while answers:
+                answer = answers.popleft()
+                while not answer.done() and work_on():
+                    pass
+                yield answer.result()
+        finally:
+            waiting.clear()
 
     def stream(self, work: Callable[[Item], Answer], items: Iterable[Item]) -> Iterator[Answer]:
         """The same of items that are made one after the other: a few are taken before their answers are."""
