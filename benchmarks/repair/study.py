@@ -58,7 +58,7 @@ def run(setting: Setting, method: str) -> Row | None:
     X, mask = damaged(table, setting.damage, setting.strength, setting.seed)
     with threadpool_limits(1):
         started = time.process_time()
-        mended = mend(method, Task(X, table.K, table.mixed, setting.seed, mask))
+        mended = mend(method, Task(X, table.K, table.mixed, setting.seed, mask, table.X))
         seconds = time.process_time() - started
     if mended is None:
         return None

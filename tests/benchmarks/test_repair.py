@@ -12,7 +12,7 @@ from benchmarks.repair import __main__ as command
 from benchmarks.repair import panel
 from benchmarks.repair import rows as stored
 from benchmarks.repair.data import KINDS, NONE, SETS, damaged, load
-from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ROBUST_PCA, Mended, Task, mend
+from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ORACLES, ROBUST_PCA, TAUGHT, Mended, Task, mend
 from benchmarks.repair.pursuit import pursue, shrunk_spectrum
 from benchmarks.repair.rows import Row, Setting
 from benchmarks.repair.study import measure, settings
@@ -74,17 +74,33 @@ def test_made_sets_are_drawn_by_the_seed_and_lie_in_the_unit_interval() -> None:
     assert set(SETS) > {"yale", "tep"}
 
 
-@pytest.mark.parametrize("name", ["medians", "PCA", "NMF", ROBUST_PCA, "z-score + KNN", "forest + KNN", KNOWN])
+@pytest.mark.parametrize("name", ["medians", "PCA", "NMF", ROBUST_PCA, "z-score + KNN", "forest + KNN", *ORACLES])
 def test_every_method_mends_salt(name: str) -> None:
     table = load("spectra", 0, 60)
-    X, mask = damaged(table._replace(X=table.X[:, :40]), "salt-and-pepper", "mild", 0)
-    mended = mend(name, Task(X, table.K, False, 0, mask))
+    clean = table.X[:, :40]
+    X, mask = damaged(table._replace(X=clean), "salt-and-pepper", "mild", 0)
+    mended = mend(name, Task(X, table.K, False, 0, mask, clean))
     assert mended is not None
     assert mended.X.shape == X.shape
     assert np.isfinite(mended.X).all()
-    if name in (ROBUST_PCA, KNOWN):
-        clean = table.X[:, :40]
+    if name in (ROBUST_PCA, *ORACLES):
         assert np.mean((mended.X - clean) ** 2) < 0.2 * np.mean((X - clean) ** 2)
+
+
+def test_nobody_is_taught_by_a_table_that_is_not_there_or_not_damaged() -> None:
+    X = np.ones((5, 3))
+    assert mend(TAUGHT, Task(X, 2, False, 0, X > 0)) is None
+    assert mend(TAUGHT, Task(X, 2, False, 0, X < 0, X)) is None
+
+
+def test_oracles_are_no_rivals_and_stand_beside_the_target() -> None:
+    setting = Setting("tep", "dead", "mild", 0, 300)
+    rows = [row(setting, NOTHING, 0.2), row(setting, DEFAULT, 0.1, auc=0.8), row(setting, KNOWN, 0.01)]
+    rows.append(row(setting, TAUGHT, 0.01, auc=0.85))
+    found = {(target.what, target.where): target for target in targets(Study.of(rows))}
+    assert found["best or within 10 %", "all damaged settings"].measured == 1
+    assert found["mean AUC", "tep, column faults"].measured == 0.8
+    assert found["mean AUC", "tep, column faults"].beside == f"{TAUGHT} 0.85"
 
 
 def test_a_forest_is_for_narrow_tables() -> None:
