@@ -44,6 +44,10 @@ REASONS = {
         "the first iterations are plain, so that weights find what to distrust, and the end is that of 300 iterations "
         "of the transcription, which a large gamma and few points reach soon."
     ),
+    "doubles": (
+        "all blocks have one size and cost the same, so that time follows their number; the table of growth shows how "
+        "far the ratio of two sizes moves by what else the machine does."
+    ),
     "first fit of a fresh install": (
         "machine code is compiled once: about forty small functions pass through Numba's types and lowering, which is "
         "half of the time, and LLVM optimises them and what they are linked to, which is the other half."
