@@ -76,8 +76,11 @@ def results(case: Case, X: Array, K: int, which: slice) -> list[Factorization]:
     return [factorize(X, K, **parts, gamma=g, order=o, max_iter=4, rng=0, n_jobs=1) for g, o in runs[which]]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("case", DEFINED, ids=str)
+EITHER = [(case, np.float64) for case in DEFINED] + [(case, np.float32) for case in (*PAIRED, *OTHERS)]
+"""Every case in double precision, and in single precision every pair of parts."""
+
+
+@pytest.mark.parametrize(("case", "dtype"), EITHER, ids=str)
 def test_results_are_finite_and_keep_their_type(case: Case, dtype: Any) -> None:
     if case.loss.needs_double and dtype == np.float32:
         pytest.skip("refused in single precision")
