@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 from scipy.sparse import csc_array
 
-from ewnmf import EWNMF, NMF, losses, models, weightings
+from ewnmf import EWNMF, NMF, ONMF, ConvexNMF, SemiNMF, losses, models, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.least_squares import flat, nonnegative, opened
 from ewnmf.kernels.reference import Kernel
@@ -24,6 +24,7 @@ from ewnmf.problem import Problem
 from ewnmf.solvers.encode import _fill
 from ewnmf.storage.dense import Dense
 from ewnmf.storage.sparse import Sparse
+from tests.problems import kernels
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -243,3 +244,25 @@ def test_codes_in_single_precision_are_a_points_own(gamma: float | None, n: int,
     codes, some = model.transform(X), rng.permutation(n)[:5]
     np.testing.assert_array_equal(model.transform(X[some]), codes[some])
     np.testing.assert_array_equal(model.transform(X[some[:1]]), codes[some[:1]])
+
+
+OTHERS: list[Any] = [
+    *((cls, {}, True) for cls in (SemiNMF, ConvexNMF, ONMF)),
+    *((EWNMF, {"loss": loss}, False) for loss in ("euclidean", "kullback-leibler")),
+]
+
+
+@pytest.mark.parametrize(("cls", "options", "compiled"), OTHERS, ids=str)
+def test_codes_by_products_of_numpy_are_a_points_own_too(cls: Any, options: dict[str, Any], compiled: bool) -> None:
+    """Where nothing is compiled for them: in double precision, which BLAS has one code for."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        n, m, K = (int(rng.integers(low, high)) for low, high in ((5, 50), (5, 60), (2, 12)))
+        X = (rng.random((n, 3)) @ rng.random((3, m)) + 0.1 * rng.random((n, m))).astype(np.float32)
+        with kernels(compiled):
+            model = cls(K, gamma=0.3, max_iter=3, tol=0, random_state=0, n_jobs=1, **options).fit(X)
+            model.set_params(max_iter=60, tol=1e-4)
+            codes, some = model.transform(X), rng.permutation(n)[:5]
+            assert codes.dtype == np.float32
+            np.testing.assert_array_equal(model.transform(X[some]), codes[some])
+            np.testing.assert_array_equal(model.transform(X[some[:1]]), codes[some[:1]])

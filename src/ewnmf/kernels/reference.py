@@ -165,6 +165,11 @@ class Kernel:
         return 32
 
     @property
+    def encodes_alike(self) -> bool:
+        """Whether single precision treats all points alike: BLAS has other code for some rows of such a product."""
+        return False
+
+    @property
     def encodes_from_nothing(self) -> bool:
         """Whether `encode` does not look at the codes that it is handed."""
         return self.rule.solves_codes and not self.problem.weighting.adaptive

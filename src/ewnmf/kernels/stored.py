@@ -130,6 +130,11 @@ class StoredKernel(Kernel):
             costs[near] = self.look(X[:, near], LowRank(Y.left, Y.right[:, near])).loss
         return costs
 
+    @property
+    def encodes_alike(self) -> bool:
+        """Products with stored entries go point by point, in double precision."""
+        return True
+
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
         """Codes for a fixed basis: least squares have one system for all points."""
         if not self.rule.solves_codes:

@@ -10,7 +10,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.base import Block, Facts
+from ewnmf.models.base import Block, Facts, largest_factor
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers
@@ -58,12 +58,21 @@ def _width(n_points: int, n_attributes: int, n_workers: int) -> int:
 
 
 def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -> Array:
-    full = _fill(block, kernel.encodes_at_once)
+    full, dtype = _fill(block, kernel.encodes_at_once), W.dtype
+    if not kernel.encodes_alike and dtype != np.float64:
+        full, W = _widened(full), W.astype(np.float64)
     if kernel.encodes_from_nothing:
         start = np.zeros((W.shape[1], full.X.shape[1]), W.dtype, order="F")
     else:
         start = _start(full, W, kernel.rule.floor)
-    return kernel.encode(full, start, (W,), max_iter, tol)[:, : block.X.shape[1]]
+    codes = kernel.encode(full, start, (W,), max_iter, tol)[:, : block.X.shape[1]]
+    return codes if codes.dtype == dtype else np.minimum(codes, largest_factor(dtype)).astype(dtype)
+
+
+def _widened(block: Block) -> Block:
+    """The block in double precision."""
+    P, s = (None if part is None else part.astype(np.float64) for part in (block.P, block.s))
+    return Block(block.X.astype(np.float64), P, s, block.silent)
 
 
 def _thin(problem: Problem, data: Storage, facts: Facts, tiny: float) -> tuple[Storage, Kernel]:

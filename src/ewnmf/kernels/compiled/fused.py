@@ -183,13 +183,18 @@ class FusedKernel(Kernel):
             return replace(self, rule=rule.opening).encodes_at_once if self.problem.weighting.adaptive else 1
         return int(loaded.sweeps().STEP) if self._compiles(self.problem.weighting) else super().encodes_at_once
 
+    @property
+    def encodes_alike(self) -> bool:
+        """Compiled code takes rows by as many as BLAS treats alike."""
+        return (self.rule.solves_codes and self._has_form) or self._compiles(self.problem.weighting)
+
     def encode(self, block: Block, H: Array, basis: Basis, max_iter: int, tol: float) -> Array:
         """Codes for a fixed basis, wholly compiled for the multiplicative rule and least squares."""
-        weighting = self.problem.weighting
-        if self.rule.solves_codes and self._has_form:
-            return self._solve_codes(block._replace(s=None), H, basis[0], max_iter, tol)
-        if not self._compiles(weighting):
+        if not self.encodes_alike:
             return super().encode(block, H, basis, max_iter, tol)
+        if self.rule.solves_codes:
+            return self._solve_codes(block._replace(s=None), H, basis[0], max_iter, tol)
+        weighting = self.problem.weighting
         work, how = self._work(H, basis), self._how(weighting, H.dtype)
         first, given = self._given(block, weighting.start()), self._given(block, weighting)
         loaded.sweeps().encode(first, given, how, work, self._room(block, H), _left(block, H), float(tol), max_iter)
@@ -298,11 +303,9 @@ class FusedKernel(Kernel):
         """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
         found: Bounds | None = self.known.get(dtype)
         if found is None:
-            found = self.known[dtype] = self._find_bounds(dtype)
+            found = Bounds(self.rule.floor, largest_power(dtype), largest_factor(dtype), *self._penalty)
+            self.known[dtype] = found
         return found
-
-    def _find_bounds(self, dtype: Any) -> Bounds:
-        return Bounds(self.rule.floor, largest_power(dtype), largest_factor(dtype), *self._penalty)
 
     @property
     def _penalty(self) -> tuple[float, float]:
