@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -23,7 +24,7 @@ from ewnmf import losses, models, weightings
 from ewnmf.kernels.compiled import scratch
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kernel
-from ewnmf.kernels.select import kernel_for
+from ewnmf.kernels.select import _numba_works, kernel_for
 from ewnmf.models.base import Block
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense
@@ -353,6 +354,16 @@ def test_without_numba_the_reference_serves_with_one_warning() -> None:
     X = np.random.default_rng(0).random((30, 8))
     mine = ewnmf.factorize(X, 2, gamma=0.1, rng=0, max_iter=30).objective
     assert float.fromhex(objective) == pytest.approx(mine, rel=1e-12)
+
+
+def test_a_numba_that_cannot_be_imported_is_no_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "numba.py").write_text('raise ImportError("Numba needs NumPy 2.3 or less")')
+    monkeypatch.delitem(sys.modules, "numba", raising=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.warns(
+        RuntimeWarning, match=r"numba cannot be imported \(Numba needs NumPy 2\.3 or less\), so ewnmf runs"
+    ):
+        assert not _numba_works.__wrapped__()
 
 
 @pytest.mark.parametrize("loss", [losses.KullbackLeibler(), losses.Alpha(1e-7), losses.Alpha(0.3)])

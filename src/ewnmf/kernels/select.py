@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.util import find_spec
 
 from ewnmf._warn import warn
 from ewnmf.kernels.compiled.fused import FusedKernel, FusedStoredKernel
@@ -18,15 +17,15 @@ __all__ = ["kernel_for"]
 @cache
 def _numba_works() -> bool:
     """Whether compiled passes can be had; warns once where they cannot."""
-    if find_spec("numba") is not None:
+    try:
         from numba import config
-
-        return not config.DISABLE_JIT
-    warn(
-        "numba is not installed, so ewnmf runs its NumPy reference, which is several times slower; install numba.",
-        RuntimeWarning,
-    )
-    return False
+    except ImportError as error:  # not there, or not made for the NumPy that is
+        missing = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+        why = "is not installed" if missing else f"cannot be imported ({error})"
+        way = "install numba" if missing else "install versions of numba and NumPy that go together"
+        warn(f"numba {why}, so ewnmf runs its NumPy reference, which is several times slower; {way}.", RuntimeWarning)
+        return False
+    return not config.DISABLE_JIT
 
 
 _warned: set[type] = set()
