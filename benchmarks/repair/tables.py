@@ -10,7 +10,7 @@ from itertools import groupby
 import numpy as np
 
 from benchmarks.repair.data import COLUMN_KINDS, FACES, KINDS, MADE, MIXED, NONE, SETS
-from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ORACLES, ROBUST_PCA, TAUGHT
+from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ORACLES, OURS, ROBUST_PCA, TAUGHT
 from benchmarks.repair.rows import Row, Setting
 from benchmarks.report import Section, Table, Target, target_table
 
@@ -20,6 +20,9 @@ CLOSE = 1.1
 """Within so many times the best error a method is as good as the best."""
 FOUND = 0.9
 """The AUC from which on damage counts as found."""
+
+SHOWN = [method for method in METHODS if method == DEFAULT or method not in (*OURS, TAUGHT)]
+"""Methods of the large tables: the others were run in some settings alone, and would be compared across them."""
 
 Rows = Mapping[str, Row]
 
@@ -137,11 +140,14 @@ def _beside(settings: Sequence[Rows]) -> str:
 
 
 def _grid(
-    lines: Mapping[str, Sequence[Rows]], first: str, figure: Callable[[Sequence[Rows], str], float | None]
+    lines: Mapping[str, Sequence[Rows]],
+    first: str,
+    figure: Callable[[Sequence[Rows], str], float | None],
+    asked: Sequence[str] = SHOWN,
 ) -> Table:
-    """A line for every key, a column for every method that has the figure somewhere."""
-    cells = {key: {method: figure(settings, method) for method in METHODS} for key, settings in lines.items()}
-    methods = [method for method in METHODS if any(line[method] is not None for line in cells.values())]
+    """A line for every key, a column for every method that is asked for and has the figure somewhere."""
+    cells = {key: {method: figure(settings, method) for method in asked} for key, settings in lines.items()}
+    methods = [method for method in asked if any(line[method] is not None for line in cells.values())]
     rows = [
         [key, *("" if line[method] is None else f"{line[method]:.2f}" for method in methods)]
         for key, line in cells.items()
@@ -183,6 +189,22 @@ def _wins(study: Study) -> Table:
     return Table(["", "best or within 10 %", "largest error / nothing", "seconds of CPU, median"], rows)
 
 
+def _weightings(study: Study) -> list[str]:
+    """Our weightings by set, in the settings where all of them were run; nothing where there is none."""
+    together = Study({at: rows for at, rows in study.found.items() if all(method in rows for method in OURS)})
+    lines = {name: where for name in SETS if (where := together.where((name,)))}
+    if not lines:
+        return []
+    words = (
+        f"Error of our weightings, in units of doing nothing, in the {len(together.where())} settings where all were"
+    )
+    return [f"{words} run ({', '.join(_strengths(together))}):", _grid(lines, "", ratio, OURS).markdown()]
+
+
+def _strengths(study: Study) -> list[str]:
+    return sorted({setting.strength for setting in study.found} - {NONE})
+
+
 def report(rows: Iterable[Row]) -> str:
     """All tables."""
     study = Study.of(rows)
@@ -192,10 +214,9 @@ def report(rows: Iterable[Row]) -> str:
     by_set = {name: where for name in SETS if (where := compared.where((name,)))}
     by_kind = {kind: where for kind in KINDS[1:] if (where := compared.where(damage=(kind,)))}
     seeds = sorted({setting.seed for setting in study.found})
-    strengths = sorted({setting.strength for setting in study.found} - {NONE})
     parts = [
         f"{len(study.where())} damaged settings, {len(study.clean)} clean ones; {len(seeds)} seed(s), strengths: "
-        f"{', '.join(strengths)}. `{DEFAULT}`, our default, was run on {len(study.judged.where())} and "
+        f"{', '.join(_strengths(study))}. `{DEFAULT}`, our default, was run on {len(study.judged.where())} and "
         f"{len(study.judged.clean)} of them; where it was run anywhere, the tables are of these alone.",
         "Figures to reach:",
         target_table([Section("", targets(study))]).markdown(),
@@ -203,6 +224,7 @@ def report(rows: Iterable[Row]) -> str:
         _grid(by_set, "", ratio).markdown(),
         "The same by kind of damage (all sets):",
         _grid(by_kind, "", ratio).markdown(),
+        *_weightings(compared),
         "AUC of finding the damaged entries among those of their points:",
         _grid(by_set, "", _auc).markdown(),
         f"`suspects` of `{DEFAULT}` at false_alarms=0.01, and undamaged tables:",

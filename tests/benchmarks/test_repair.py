@@ -12,7 +12,19 @@ from benchmarks.repair import __main__ as command
 from benchmarks.repair import panel
 from benchmarks.repair import rows as stored
 from benchmarks.repair.data import KINDS, NONE, SETS, damaged, load
-from benchmarks.repair.methods import DEFAULT, KNOWN, METHODS, NOTHING, ORACLES, ROBUST_PCA, TAUGHT, Mended, Task, mend
+from benchmarks.repair.methods import (
+    DEFAULT,
+    KNOWN,
+    METHODS,
+    NOTHING,
+    ORACLES,
+    OURS,
+    ROBUST_PCA,
+    TAUGHT,
+    Mended,
+    Task,
+    mend,
+)
 from benchmarks.repair.pursuit import pursue, shrunk_spectrum
 from benchmarks.repair.rows import Row, Setting
 from benchmarks.repair.study import measure, settings
@@ -101,6 +113,17 @@ def test_oracles_are_no_rivals_and_stand_beside_the_target() -> None:
     assert found["best or within 10 %", "all damaged settings"].measured == 1
     assert found["mean AUC", "tep, column faults"].measured == 0.8
     assert found["mean AUC", "tep, column faults"].beside == f"{TAUGHT} 0.85"
+
+
+def test_weightings_are_compared_where_all_were_run() -> None:
+    mild, medium = (Setting("tep", "dead", strength, 0, 300) for strength in ("mild", "medium"))
+    rows = [row(setting, method, 0.2) for setting in (mild, medium) for method in (NOTHING, DEFAULT)]
+    assert "weightings" not in report(rows)
+    rows += [row(medium, method, 0.1) for method in OURS if method != DEFAULT]
+    text = report(rows)
+    assert "in the 1 settings where all were run (medium):" in text
+    assert "| tep |   0.50 |  0.50 | 0.50 |  1.00 |" in text
+    assert "| tep |    1.00 |  1.00 |" in text
 
 
 def test_a_forest_is_for_narrow_tables() -> None:
