@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.select import kernel_for
-from ewnmf.models.base import Block, Facts, largest_factor
+from ewnmf.models.base import Block, Facts
 from ewnmf.problem import Problem
 from ewnmf.storage.base import Storage
 from ewnmf.storage.threads import Workers, count_workers
@@ -66,7 +67,12 @@ def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -
     else:
         start = _start(full, W, kernel.rule.floor)
     codes = kernel.encode(full, start, (W,), max_iter, tol)[:, : block.X.shape[1]]
-    return codes if codes.dtype == dtype else np.minimum(codes, largest_factor(dtype)).astype(dtype)
+    return codes if codes.dtype == dtype else np.minimum(codes, _squarable(dtype)).astype(dtype)
+
+
+def _squarable(dtype: Any) -> float:
+    """A number whose square is one of these."""
+    return float(np.sqrt(np.finfo(dtype).max)) / 2
 
 
 def _widened(block: Block) -> Block:
