@@ -187,6 +187,8 @@ class Rule:
     """Whether its steps are those of coordinate descent on squared errors without weights."""
     solves_codes: ClassVar[bool] = False
     """Whether it finds codes for a fixed basis by least squares, and does nothing else."""
+    squares_codes: ClassVar[bool] = False
+    """Whether squares of codes must be numbers, too."""
 
     def __init__(self, loss: Loss, facts: Facts) -> None:
         self.loss = loss
@@ -269,6 +271,10 @@ class Rule:
     def penalty_basis(self, basis: Basis) -> float:
         """The penalty on the basis."""
         return 0.0
+
+    def largest_code(self, dtype: Any) -> float:
+        """Where codes end."""
+        return float(np.sqrt(np.finfo(dtype).max)) / 2 if self.squares_codes else largest_factor(dtype)
 
     def encoder(self) -> Rule:
         """The rule that finds the codes of new points for a fixed basis."""

@@ -129,6 +129,7 @@ class SemiPlain(Rule):
 
     needs_pulls = False
     products_only = True
+    squares_codes = True
 
     def shared(self, basis: Basis, stats: Stats) -> Array:
         """``W'W`` (K x K)."""
@@ -198,6 +199,7 @@ class SemiWeighted(Rule):
     """
 
     needs_pulls = False
+    squares_codes = True
 
     def __init__(self, loss: Loss, facts: Facts, ridge: float) -> None:
         super().__init__(loss, facts)

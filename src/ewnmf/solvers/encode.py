@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -67,12 +66,7 @@ def _encode(kernel: Kernel, W: Array, max_iter: int, tol: float, block: Block) -
     else:
         start = _start(full, W, kernel.rule.floor)
     codes = kernel.encode(full, start, (W,), max_iter, tol)[:, : block.X.shape[1]]
-    return codes if codes.dtype == dtype else np.minimum(codes, _squarable(dtype)).astype(dtype)
-
-
-def _squarable(dtype: Any) -> float:
-    """A number whose square is one of these."""
-    return float(np.sqrt(np.finfo(dtype).max)) / 2
+    return codes if codes.dtype == dtype else np.minimum(codes, kernel.rule.largest_code(dtype)).astype(dtype)
 
 
 def _widened(block: Block) -> Block:
