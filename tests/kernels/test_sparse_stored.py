@@ -15,7 +15,7 @@ from scipy import sparse
 
 import ewnmf
 from ewnmf.kernels import select
-from ewnmf.kernels.compiled.fused import FusedStoredKernel
+from ewnmf.kernels.compiled.fused_stored import FusedStoredKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.stored import LowRank, StoredKernel
 from ewnmf.losses.alpha import Alpha

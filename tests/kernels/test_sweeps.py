@@ -72,7 +72,8 @@ class Made:
         kind["single"] = kind["single"] if form.single is None else form.single
         kind["prior"] = kind["prior"] if form.prior is None else form.prior
         # There weights amplify the rounding of single precision beyond any tolerance.
-        assume(not (kind["single"] and isinstance(weighting, weightings.Entropy) and weighting.gamma < 0.1))
+        if kind["single"] and isinstance(weighting, weightings.Entropy) and weighting.gamma < 0.1:
+            assume(False)
         rng, dtype = np.random.default_rng(kind["seed"]), np.float32 if kind["single"] else np.float64
         X = rng.random((m, n)) * np.exp(rng.normal(size=(m, n)))
         if not loss.needs_positive:

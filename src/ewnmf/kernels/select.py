@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from ewnmf._warn import warn
-from ewnmf.kernels.compiled.fused import FusedKernel, FusedStoredKernel
+from ewnmf.kernels.compiled.fused import FusedKernel
+from ewnmf.kernels.compiled.fused_stored import FusedStoredKernel
 from ewnmf.kernels.reference import Kernel
 from ewnmf.kernels.stored import StoredKernel
 from ewnmf.models.base import Rule

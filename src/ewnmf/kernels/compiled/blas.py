@@ -15,12 +15,15 @@ from ewnmf.kernels.compiled.options import ROW
 from ewnmf.kernels.compiled.vector_math import lesser
 
 __all__ = [
+    "add_tile_product",
+    "add_tile_sums",
     "add_transposed_product",
     "add_twice_transposed",
     "alike",
     "gemm_address",
     "product",
     "product_with_transposed",
+    "tile_product",
 ]
 
 _PLAIN, _TRANSPOSED = 78, 84
@@ -123,3 +126,28 @@ def add_transposed_product(gemm, left, right, out):
     for at in range(0, m, step):
         shape = (lesser(step, m - at), K, b)
         _gemm(gemm, (_PLAIN, _TRANSPOSED), shape, right[:, at:], m, left, K, 1.0, out[:, at:], m)
+
+
+@njit(**_OPTIONS)
+def tile_product(gemm, left, right, start, width, out):
+    """``out[:, :width] = left @ right[:, start : start + width]``, rows contiguous."""
+    n, K = left.shape
+    _gemm(gemm, (_PLAIN, _PLAIN), (width, n, K), right[:, start:], right.shape[1], left, K, 0.0, out, out.shape[1])
+
+
+@njit(**_OPTIONS)
+def add_tile_product(gemm, left, right, start, width, out):
+    """``out += left[:, :width] @ right[:, start : start + width].T``, rows contiguous, for as many as `out` has."""
+    n, K = out.shape
+    shape, stride = (K, n, width), left.shape[1]
+    _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right[:, start:], right.shape[1], left, stride, 1.0, out, K)
+
+
+@njit(**_OPTIONS)
+def add_tile_sums(gemm, codes, pulls, start, width, out):
+    """Add ``codes.T @ pulls`` to a tile of `out` (K x 2m): even rows to its first half, odd ones to its last."""
+    n, K = codes.shape
+    m, stride = out.shape[1] // 2, pulls.shape[1]
+    for half in range(2):
+        right, sums = pulls[half:], out[:, half * m + start :]
+        _gemm(gemm, (_PLAIN, _TRANSPOSED), (width, K, n), right, 2 * stride, codes, K, 1.0, sums, 2 * m)

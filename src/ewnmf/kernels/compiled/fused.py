@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ewnmf._types import Array, Float64
+from ewnmf._types import Array
 from ewnmf.kernels.compiled import loaded
-from ewnmf.kernels.compiled.matrices import StoredMatrix
 from ewnmf.kernels.compiled.records import (
     Before,
     Bounds,
@@ -20,12 +19,13 @@ from ewnmf.kernels.compiled.records import (
     Left,
     Room,
     Systems,
+    Tiles,
     Work,
 )
 from ewnmf.kernels.compiled.scratch import Scratch
 from ewnmf.kernels.least_squares import flat, largest_code, opened, supported
 from ewnmf.kernels.reference import Kept, Kernel, Measure, Seen, Swept
-from ewnmf.kernels.stored import NEARLY_FITTED, Look, StoredKernel
+from ewnmf.kernels.stored import NEARLY_FITTED
 from ewnmf.losses.elementary import largest_power, numbers
 from ewnmf.models.base import Basis, Block, Stats, Terms, largest_factor
 from ewnmf.models.coordinate import furthest
@@ -34,7 +34,10 @@ from ewnmf.models.penalty import Penalty
 from ewnmf.weightings.base import Weighting
 from ewnmf.weightings.entropy import Entropy
 
-__all__ = ["FusedKernel", "FusedStoredKernel"]
+__all__ = ["FusedKernel"]
+
+_MANY = 8192
+"""Attributes from which on a sweep takes tiles of them."""
 
 
 class _Latest:
@@ -101,7 +104,8 @@ class FusedKernel(Kernel):
 
     def _sweep_codes(self, block: Block, H: Array, basis: Basis, weighting: Weighting, kept: Array) -> Swept:
         left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
-        loaded.sweeps().sweep_codes_first(given, how, self._work(H, basis), self._room(block, H), left, kept)
+        sweeps, room = self._sweeps(block, H, weighting)
+        sweeps.sweep_codes_first(given, how, self._work(H, basis), room, left, kept)
         return _swept(left, block, weighting)
 
     def weigh(self, block: Block, H: Array, basis: Basis, weighting: Weighting) -> Array:
@@ -172,7 +176,8 @@ class FusedKernel(Kernel):
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
         last = Before(given_before, self._how(before[1], H.dtype), _writable_rows(before[0][0]))
-        loaded.sweeps().sweep_components_first(last, given, how, self._work(H, basis), self._room(block, H), left, room)
+        sweeps, desk = self._sweeps(block, H, weighting)
+        sweeps.sweep_components_first(last, given, how, self._work(H, basis), desk, left, room)
         return _swept(left, block, weighting)
 
     @property
@@ -296,6 +301,12 @@ class FusedKernel(Kernel):
     def _work(self, H: Array, basis: Basis) -> Work:
         return Work(loaded.gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
 
+    def _sweeps(self, block: Block, H: Array, weighting: Weighting) -> tuple[Any, Room | Tiles]:
+        """The compiled sweeps of a block and their buffers: points of many attributes are swept by tiles of these."""
+        if block.X.shape[0] < _MANY or not weighting.adaptive or block.P is not None:
+            return loaded.sweeps(), self._room(block, H)
+        return loaded.wide(), self.scratch.tiles(H.shape[0], block.X.shape[0], H.dtype)
+
     def _room(self, block: Block, H: Array) -> Room:
         return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
 
@@ -321,36 +332,6 @@ class FusedKernel(Kernel):
         rows = self.scratch.take("A", (A.shape[1], A.shape[0]), A.dtype)
         rows[...] = A.T
         return rows
-
-
-@dataclass(frozen=True, eq=False)
-class FusedStoredKernel(StoredKernel):
-    """The stored entries of a block in one compiled pass."""
-
-    @property
-    def encodes_at_once(self) -> int:
-        """Points that `encode` takes together; those of least squares have nothing to do with each other."""
-        return 1 if self.rule.solves_codes else super().encodes_at_once
-
-    def solve_systems(self, G: Float64, B: Float64, most: float) -> Float64:
-        """The codes (K x b) of points with one system and right sides ``B`` (K x b)."""
-        codes = np.empty(B.shape[::-1])
-        loaded.least_squares().solve_systems(G, np.ascontiguousarray(B.T), most, codes)
-        return codes.T
-
-    def multiplied(self, X: Any) -> Any:
-        """``X`` for products that are compiled."""
-        return StoredMatrix(X)
-
-    def look(self, X: Any, Y: Any, judge: bool = True) -> Look:
-        """The stored entries of a block under ``Y``; without their losses, unless they are to `judge` it."""
-        codes = np.ascontiguousarray(Y.right.T, dtype=np.float64)
-        costs, near = self.against_zeros(Y) if judge else (np.empty(0), np.empty(0))
-        neg = np.empty(X.data.size if self.rule.needs_pulls else 0, X.dtype)
-        form = self.problem.loss.scalar(numbers(X.dtype, self.tiny, np.float64))
-        stored, rows = (X.data, X.indices, X.indptr), self.prepared(Y.left).rows
-        loaded.passes().look_at_stored(stored, codes, rows, near, form, neg, costs)
-        return Look(neg, costs)
 
 
 def _writable_rows(F: Array) -> Array:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-__all__ = ["coordinates", "gemm", "least_squares", "passes", "rounds", "stored", "sweeps", "tell", "telling"]
+__all__ = ["coordinates", "gemm", "least_squares", "passes", "rounds", "stored", "sweeps", "tell", "telling", "wide"]
 
 _listeners: list[Callable[[], None]] = []
 
@@ -80,5 +80,12 @@ def stored() -> Any:
 @cache
 def passes() -> Any:
     from ewnmf.kernels.compiled import passes as found
+
+    return found
+
+
+@cache
+def wide() -> Any:
+    from ewnmf.kernels.compiled import wide as found
 
     return found

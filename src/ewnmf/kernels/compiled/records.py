@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Before", "Bounds", "Given", "How", "Left", "Room", "Slots", "Systems", "Work"]
+__all__ = ["Before", "Bounds", "Given", "How", "Left", "Room", "Slots", "Systems", "Tiles", "Work"]
 
 
 class Given(NamedTuple):
@@ -66,6 +66,23 @@ class Room(NamedTuple):
     scaled: Array
     rows: Array
     factors: Array
+
+
+class Tiles(NamedTuple):
+    """Buffers for points of which a tile is made at a time: whole weights, the tile's ``Y`` and pulls, their products.
+
+    Pulls have two rows a point. Then codes, two rows, factors, least losses, and three sums of every point.
+    """
+
+    A: Array
+    Y: Array
+    NP: Array
+    O: Array
+    scaled: Array
+    rows: Array
+    factors: Array
+    lowest: Array
+    sums: Float64
 
 
 class Left(NamedTuple):

@@ -24,11 +24,15 @@ __all__ = [
     "fill_row",
     "judge_row",
     "losses_of_row",
+    "lowest_of_row",
     "prior_row",
     "pull_row",
     "pull_row_again",
     "scale_row",
+    "shares",
+    "slopes",
     "sum_of_row",
+    "values",
     "weigh_and_pull_row",
     "weigh_row",
     "weights_row",
@@ -70,7 +74,8 @@ def dot(left, right):
 
 
 @njit(**_SUM)
-def _lowest(row):
+def lowest_of_row(row):
+    """The least of numbers that are not negative."""
     lowest = bits(row[0])
     for i in range(row.size):
         lowest = lesser(lowest, bits(row[i]))
@@ -180,8 +185,11 @@ def scale_row(t, factor):
 
 
 @njit(**ROW)
-def _shares(weighting, d, t, lowest):
-    """Summed in a loop of its own: in this one the order would depend on addresses."""
+def shares(weighting, d, t, lowest):
+    """The weights of losses (in `t`) before the division by their sum.
+
+    They are summed in a loop of its own: in this one the order would depend on addresses.
+    """
     for i in range(d.size):
         t[i] = share(weighting, d[i], lowest)
 
@@ -221,13 +229,15 @@ def _above(d, out, lowest):
 
 
 @njit(**ROW)
-def _slopes(weighting, d, t):
+def slopes(weighting, d, t):
+    """The weights of losses (in `t`) that are not shares."""
     for i in range(d.size):
         t[i] = slope(weighting, d[i])
 
 
 @njit(**ROW)
-def _values(weighting, d, out):
+def values(weighting, d, out):
+    """The concave function of losses."""
     for i in range(d.size):
         out[i] = value(weighting, d[i])
 
@@ -248,8 +258,8 @@ def _weigh_row(how, x, y, p, silent, d, t):
             losses_of_row(how.loss, x, y, d)
             lowest = t.dtype.type(0)
             if silent == 0:
-                lowest = _lowest(d) if p is None else _lowest_seen(d, p)
-            _shares(how.weighting, d, t, lowest)
+                lowest = lowest_of_row(d) if p is None else _lowest_seen(d, p)
+            shares(how.weighting, d, t, lowest)
             if p is not None:
                 _scale_by(t, p)
             return sum_of_row(t) + silent, lowest, sum_of_row(d) if p is None else dot(p, d)
@@ -258,7 +268,7 @@ def _weigh_row(how, x, y, p, silent, d, t):
 
     def separate(how, x, y, p, silent, d, t):
         losses_of_row(how.loss, x, y, d)
-        _slopes(how.weighting, d, t)
+        slopes(how.weighting, d, t)
         if p is not None:
             _scale_by(t, p)
         return 1.0, t.dtype.type(0), sum_of_row(d) if p is None else dot(p, d)
@@ -339,7 +349,7 @@ def _judge_row(how, x, y, p, silent, weight, d, e, seen, lacks):
         return shared
 
     def separate(how, x, y, p, silent, weight, d, e, seen, lacks):
-        _values(how.weighting, d, e)
+        values(how.weighting, d, e)
         excess = weight * (sum_of_row(e) if p is None else dot(p, e))
         return excess, excess, weight * seen[2], weight / seen[0]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ewnmf._types import Array
 from ewnmf.kernels.compiled import loaded
-from ewnmf.kernels.compiled.records import Room, Slots
+from ewnmf.kernels.compiled.records import Room, Slots, Tiles
 
 __all__ = ["Scratch"]
 
@@ -48,6 +48,21 @@ class Scratch(threading.local):
             )
             self._room = kind, room
         return room
+
+    def tiles(self, K: int, m: int, dtype: Any) -> Tiles:
+        """The buffers of a sweep by tiles."""
+        n, width, take = loaded.wide().POINTS, loaded.wide().TILE, self.take
+        return Tiles(
+            A=take("group A", (n, m), dtype),
+            Y=take("group Y", (n, width), dtype),
+            NP=take("NP", (2 * n, width), dtype),
+            O=take("O", (2 * n, K), dtype),
+            scaled=take("scaled", (n, K), dtype),
+            rows=take("rows", (2, width), dtype),
+            factors=take("factors", (1, n), dtype)[0],
+            lowest=take("lowest", (1, n), dtype)[0],
+            sums=take("sums", (n, 3), np.float64),
+        )
 
     def slots(self, shape: tuple[int, ...], dtype: Any) -> Slots:
         """The buffers of rounds of least squares."""

@@ -32,7 +32,16 @@ from ewnmf.kernels.compiled.rows import (
 )
 from ewnmf.kernels.compiled.vector_math import lesser
 
-__all__ = ["GROUP", "STEP", "encode", "sweep_codes_first", "sweep_components_first"]
+__all__ = [
+    "GROUP",
+    "STEP",
+    "add_penalty",
+    "encode",
+    "scale_codes",
+    "step_codes",
+    "sweep_codes_first",
+    "sweep_components_first",
+]
 
 GROUP, WIDTH, STEP = 64, 32, 8
 """Points whose sums are added at once, points whose weights are, and points that are encoded at once."""
@@ -77,17 +86,22 @@ def _step_penalised(loss, num, den, codes, bounds, weight, new):
 
 
 @njit(**ROW)
-def _move_codes(work, loss, codes, pulls, rows, O, s, factors, new):
-    """Eq. (21): the new codes of some points from their pulls, which have yet to be multiplied by `factors`."""
-    n = codes.shape[0]
-    product_with_transposed(work.gemm, pulls, work.Wt, rows, O[: 2 * n])
-    for r in range(n):
+def step_codes(loss, bounds, codes, O, s, factors, new):
+    """Eq. (21) from the products of pulls and components, two rows of ``O`` a point."""
+    for r in range(codes.shape[0]):
         weight = (s[r] if s.size > 0 else 1.0) / factors[r]
-        _step(loss, O[2 * r], O[2 * r + 1], codes[r], work.bounds, weight, new[r])
+        _step(loss, O[2 * r], O[2 * r + 1], codes[r], bounds, weight, new[r])
 
 
 @njit(**ROW)
-def _add_penalty(codes, bounds, s, at, left):
+def _move_codes(work, loss, codes, pulls, rows, O, s, factors, new):
+    """Eq. (21): the new codes of some points from their pulls, which have yet to be multiplied by `factors`."""
+    product_with_transposed(work.gemm, pulls, work.Wt, rows, O[: 2 * codes.shape[0]])
+    step_codes(loss, work.bounds, codes, O, s, factors, new)
+
+
+@njit(**ROW)
+def add_penalty(codes, bounds, s, at, left):
     """Add the penalties of the codes, if any, to the objectives of their points, from `at` on."""
     if bounds.linear == 0 and bounds.ridge == 0:
         return
@@ -153,7 +167,8 @@ def _pull(X, loss, at, to, room, pulls, again):
 
 
 @njit(**ROW)
-def _scale_codes(codes, factors, scaled):
+def scale_codes(codes, factors, scaled):
+    """The codes of every point times its factor."""
     for r in range(codes.shape[0]):
         for k in range(codes.shape[1]):
             scaled[r, k] = factors[r] * codes[r, k]
@@ -182,11 +197,11 @@ def sweep_codes_first(given, how, work, room, left, kept):
             _weigh(given, how, at, to, room, pulls, left)
             if kept.size > 0:
                 _keep_weights(loss, room, pulls, True, kept[at:to])
-            _add_penalty(codes, work.bounds, weights, at, left)
+            add_penalty(codes, work.bounds, weights, at, left)
             _move_codes(work, loss, codes, pulls, 2 * WIDTH, room.O, weights, room.factors, moved)
             product(gemm, moved, work.Wt, WIDTH, room.Y)
             _pull(X, loss, at, to, room, pulls, True)
-            _scale_codes(moved, room.factors, room.scaled[at - top : to - top])
+            scale_codes(moved, room.factors, room.scaled[at - top : to - top])
         add_transposed_product(gemm, room.scaled[: bottom - top], room.NP[: bottom - top], left.S)
 
 
@@ -207,10 +222,10 @@ def sweep_components_first(before, given, how, work, room, left, kept):
             _move_codes(work, loss, codes, pulls, 2 * WIDTH, room.O, weights, room.factors, moved)
             product(gemm, moved, work.Wt, WIDTH, room.Y)
             _weigh(given, how, at, to, room, pulls, left)
-            _add_penalty(moved, work.bounds, weights, at, left)
+            add_penalty(moved, work.bounds, weights, at, left)
             if kept.size > 0:
                 _keep_weights(loss, room, pulls, False, kept[at:to])
-            _scale_codes(moved, room.factors, room.scaled[at - top : to - top])
+            scale_codes(moved, room.factors, room.scaled[at - top : to - top])
         add_transposed_product(gemm, room.scaled[: bottom - top], room.NP[: bottom - top], left.S)
 
 
@@ -253,6 +268,6 @@ def _encode(first, given, how, work, room, left, tol, max_iter, last, going):
                 break
             product(work.gemm, codes[at:to], work.Wt, alike(room.Y), room.Y)
             _weigh(given, how, at, to, room, room.NP, left)
-            _add_penalty(codes[at:to], bounds, s[at:to], at, left)
+            add_penalty(codes[at:to], bounds, s[at:to], at, left)
             if tol > 0 and not _still_going(left.seen[1, at:to], last, going, tol):
                 break
