@@ -32,6 +32,7 @@ from ewnmf.damage.repeats import (
     usual_values,
 )
 from ewnmf.damage.runs import worth_of
+from ewnmf.damage.shifts import shifted
 from ewnmf.fitting.points import Sample
 
 __all__ = ["learn"]
@@ -75,7 +76,8 @@ def learn(sample: Sample) -> Calibration:
     in_columns &= ~is_common | in_runs(X, along, in_columns & is_common, seen)
     asked = in_points | in_columns.T
     floor = _floor(X, center, seen & ~asked, along)
-    sure, hidden = asked, asked | ~seen
+    off = shifted(x, seen & ~asked)
+    sure, hidden = asked | off, asked | off | ~seen
     pairs = Pairs.of(x, seen & ~asked)
     now = _first(sample, center, unit, x, hidden)
     filled = np.where(hidden, 0, x - now.mean)
@@ -98,7 +100,7 @@ def learn(sample: Sample) -> Calibration:
         if turn == min(_DECIDED, rounds):
             stuck = stuck_values(X, along, in_columns, x - residuals, seen)
             group = unexplained(across.groups, in_points, scores, _level(scores, seen & ~asked))
-            sure = seen & (group | _are_stuck(X, *stuck))
+            sure = seen & (group | off | _are_stuck(X, *stuck))
             floor = _floor(X, center, seen & ~sure, along)
         if turn >= _CLOSER:
             near = Neighbours.of(left, known & ~hidden, limits.spread)
@@ -110,13 +112,14 @@ def learn(sample: Sample) -> Calibration:
             if turn == _CLOSER:
                 stuck = stuck_values(X, along, in_columns, closer, seen)
                 group = unexplained(across.groups, in_points, size, _level(size, seen & ~asked))
-                sure = seen & (group | _are_stuck(X, *stuck))
+                sure = seen & (group | off | _are_stuck(X, *stuck))
                 known = seen & ~sure
                 floor = _floor(X, center, known, along)
         if turn == rounds:
             limits = replace(limits, worth=worth_of(x, left, limits.spread, known))
-            suspect = known & (limits.in_series(left, known) > limits.threshold(HIDING))
-            limits = replace(limits, share=float(suspect.sum() / max(1, known.sum())))
+            judged = known | off
+            suspect = judged & (limits.in_series(left, judged) > limits.threshold(HIDING))
+            limits = replace(limits, share=float(suspect.sum() / max(1, judged.sum())))
             break
         now = _with_noise(now, x, expected, known)
         if turn == _TRIMMED + 1:

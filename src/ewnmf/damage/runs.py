@@ -10,7 +10,7 @@ import numpy as np
 
 from ewnmf._types import Array
 
-__all__ = ["FEWEST_ROWS", "lasting", "odds_of_runs", "worth_of"]
+__all__ = ["FEWEST_ROWS", "SLOW", "in_order", "lasting", "odds_of_runs", "worth_of"]
 
 FEWEST_ROWS = 10
 """Fewer points than this are no series."""
@@ -22,7 +22,7 @@ _LEAK = 0.05
 """The share of entries that are off to the other side."""
 _MOST = 4.0
 """What one entry says, as the logarithm of a ratio of likelihoods, at the most: single ones make no run."""
-_SLOW, _REACH = 1.5, 3.0
+SLOW, _REACH = 1.5, 3.0
 """From which sum of correlations on an attribute lasts, and how far its entries count, in standard deviations."""
 _KINDS = 3
 _TURNS = 20
@@ -42,15 +42,21 @@ def worth_of(x: Array, residuals: Array, spread: Array, known: Array) -> Array:
     n, m = x.shape
     if n < FEWEST_ROWS:
         return np.ones(m)
-    whole, left = lasting(x, known), lasting(residuals, known)
-    slow = whole > _SLOW
+    whole = lasting(x, known)
+    slow = whole > SLOW
     if 2 * slow.sum() <= m:
         return np.ones(m)
+    left = lasting(residuals, known)
     share = np.median((left[slow] - 1) / (whole[slow] - 1))
     usual = 1 + float(np.clip(share, 0, 1)) * (whole - 1)
     own = np.minimum(left, 1 + np.minimum(spread**2, 1) * (whole - 1))
     worth: Array = 1 / np.maximum(usual, own)
     return worth
+
+
+def in_order(x: Array, known: Array) -> bool:
+    """Whether most attributes of points (n x m) last from one to the next."""
+    return bool(2 * (lasting(x, known) > SLOW).sum() > x.shape[1])
 
 
 def lasting(table: Array, known: Array) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from ewnmf._types import Array
 from ewnmf.damage.calibration import CERTAIN, HIDING, MOST_HIDDEN, Calibration, worst
 from ewnmf.damage.repeats import explained_by_scale, often_in_points, repeats, unexplained
+from ewnmf.damage.shifts import shifted
 
 __all__ = ["Verdict", "examine"]
 
@@ -60,6 +61,9 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
     near, pairs = calibration.neighbours, calibration.pairs
     spread = calibration.spread / unit
     hidden, sure = ~seen | stuck | asked, stuck
+    off = shifted(x, seen & ~hidden) if series else np.zeros(x.shape, dtype=bool)
+    off[off.sum(axis=1) > MOST_HIDDEN * seen.sum(axis=1)] = False
+    hidden |= off
     limit = calibration.threshold(HIDING)
     rows, expected, residuals = np.arange(len(X)), np.empty(x.shape), np.empty(x.shape)
     for turn in range(ROUNDS + 2):
@@ -71,6 +75,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
             sure = stuck | unexplained(across.groups, asked, np.minimum(scores, closer), calibration.level)
         far = _hidden(scores, sure[rows], seen[rows], limit)
         far &= ~pairs.agree(x[rows], far & seen[rows] & ~sure[rows], spread)
+        far |= off[rows]
         changed = (far != hidden[rows]).any(axis=1)
         if turn > ROUNDS or not changed.any():
             break
@@ -85,6 +90,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
             break
         far = ~seen | near.first(scores, seen & _hidden(scores, sure, seen, limit), hidden)
         far &= ~pairs.agree(x, far & seen & ~sure, spread)
+        far |= off
         rows = np.flatnonzero((far != hidden).any(axis=1))
         hidden[rows] = far[rows]
         residuals[rows], expected[rows] = expectation.given(x[rows], hidden[rows])

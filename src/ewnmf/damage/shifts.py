@@ -1,0 +1,186 @@
+"""Attributes that are off in a segment of the points, by their own values alone: a scan for changes.
+
+Factors learn what lasts as if it were a part of the data, and then expect it; most of all where many attributes are off
+for a while, each at its own time. But an attribute needs no other one to show that its values are higher, farther from
+the median or rougher in a segment than everywhere else, by more than chance would have it. What is found so has no part
+in what is expected; whether it is damaged, the other attributes decide.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ewnmf._types import Array
+from ewnmf.damage.runs import SLOW, in_order, lasting
+
+__all__ = ["shifted"]
+
+_FEWEST = 40
+"""Points in which a segment can be compared with the rest."""
+_SHORTEST, _LONGEST = 8, 0.5
+"""How many values a segment has at the least, beside the most frequent one; and its largest share of the points."""
+_STEPS = 200
+"""A segment begins and ends at one of so many places, at the most."""
+_CLEAR, _CLEARER = 5.0, 6.0
+"""How far the sum of its ranks is off, in standard deviations: about one attribute in ten thousand has that by chance.
+Where values last, chance is not all that there is, and it takes more."""
+_TURNS = 3
+"""An attribute may be off so many times."""
+_SAME, _EVENT, _FEW = 0.02, 0.15, 2
+"""Segments are the same up to this share of the points. Such a share of all of them, and more than a few, are an event:
+something that attributes see together, and no fault of theirs."""
+_SHAKEN = 0.7
+"""What is rougher in a segment is not so at every point, but where it exceeds this quantile of the rest."""
+
+
+class _Aspect(NamedTuple):
+    """What is looked at (n x m), whether only larger values are a fault, and beyond which quantile of the rest."""
+
+    values: Array
+    upwards: bool = True
+    quantile: float | None = None
+
+
+def shifted(x: Array, known: Array) -> Array:
+    """Where attributes (n x m, in units around their median) are off in some segment, by what is `known` of them."""
+    off = np.zeros(x.shape, dtype=bool)
+    if len(x) < _FEWEST:
+        return off
+    ordered = in_order(x, known)
+    columns = np.arange(x.shape[1])
+    for _ in range(_TURNS):
+        left = known[:, columns] & ~off[:, columns]
+        now = _off_once(x[:, columns], left, ordered)
+        much = (off[:, columns] | now).sum(axis=0) > _LONGEST * known[:, columns].sum(axis=0)
+        now[:, much] = False
+        off[:, columns] |= now
+        columns = columns[now.any(axis=0)]
+        if not columns.size:
+            break
+    return off
+
+
+def _off_once(x: Array, left: Array, ordered: bool) -> Array:
+    """By the level of attributes (n x m) first, by how far they are from the median and how rough they are after it."""
+    now = _off_by(_Aspect(x, upwards=False), left, discounted=ordered)
+    now |= _off_by(_Aspect(np.abs(x)), left & ~now)
+    rest = left & ~now
+    return now | _off_by(_Aspect(_roughness(x, rest), quantile=_SHAKEN), rest)
+
+
+def _roughness(x: Array, known: Array) -> Array:
+    """How far entries (n x m) are from the mean of those before and after."""
+    x, count = np.where(known, x, 0), known.astype(np.float64)
+    total, beside = np.zeros_like(x), np.zeros_like(x)
+    for one, other in ((slice(1, None), slice(None, -1)), (slice(None, -1), slice(1, None))):
+        total[one] += x[other]
+        beside[one] += count[other]
+    rough: Array = np.abs(x - total / np.maximum(beside, 1))
+    return rough
+
+
+def _off_by(aspect: _Aspect, known: Array, *, discounted: bool = True) -> Array:
+    """The segment (n x m) in which an attribute is most clearly off, where it is.
+
+    Of values that last anyhow each says less; that is `discounted` unless points have no order.
+    """
+    n, m = known.shape
+    ranks, frequent = _ranks(aspect.values, known)
+    edges = np.unique(np.linspace(0, n, min(n, _STEPS) + 1).astype(int))
+    size, places = _clearest(ranks, known, edges, _SHORTEST / np.maximum(1 - frequent, 1 / n), aspect.upwards)
+    found = np.flatnonzero(size > _CLEAR)
+    begin, end = edges[places[:, found]]
+    if discounted and found.size:
+        lasts = lasting(_without(ranks[:, found], known[:, found], begin, end), known[:, found])
+        still = size[found] / np.sqrt(lasts) > np.where(lasts > SLOW, _CLEARER, _CLEAR)
+        found, begin, end = found[still], begin[still], end[still]
+    off = np.zeros((n, m), dtype=bool)
+    for j, a, b in zip(found, begin, end, strict=True):
+        off[a:b, j] = known[a:b, j]
+        if aspect.quantile is not None:
+            values = aspect.values[:, j]
+            off[:, j] &= values > np.quantile(values[known[:, j] & ~off[:, j]], aspect.quantile)
+    off[:, found[_events(begin, end, n)]] = False
+    return off
+
+
+def _ranks(values: Array, known: Array) -> tuple[Array, Array]:
+    """Ranks of what is known of every attribute (n x m), of mean 0 and variance 1, equal ones alike, else 0.
+
+    And the share of its most frequent value (m).
+    """
+    n, m = values.shape
+    x = np.where(known, values, np.inf).T
+    order = np.argsort(x, axis=1, kind="stable")
+    ordered = np.take_along_axis(x, order, axis=1)
+    first = np.ones((m, n), dtype=bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    groups = np.cumsum(first.ravel()) - 1
+    sizes = np.bincount(groups)
+    middle = np.bincount(groups, np.tile(np.arange(n), m)) / sizes
+    ranks, alike = np.empty((m, n)), np.empty((m, n))
+    np.put_along_axis(ranks, order, middle[groups].reshape(m, n), axis=1)
+    np.put_along_axis(alike, order, sizes[groups].reshape(m, n), axis=1)
+    ranks, there, count = ranks.T, known, np.maximum(known.sum(axis=0), 1)
+    ranks = np.where(there, ranks - np.where(there, ranks, 0).sum(axis=0) / count, 0)
+    deviation = np.sqrt((ranks**2).sum(axis=0) / count)
+    return ranks / np.where(deviation > 0, deviation, 1), np.where(there, alike.T, 0).max(axis=0, initial=0) / count
+
+
+def _clearest(ranks: Array, known: Array, edges: Array, shortest: Array, upwards: bool) -> tuple[Array, Array]:
+    """How far the sum of ranks is off where that is clearest (m), in standard deviations, and the two edges (2 x m)."""
+    m = ranks.shape[1]
+    size, places = np.zeros(m), np.zeros((2, m), dtype=int)
+    whole = np.asarray(known.all(axis=0))
+    for columns, counted in ((np.flatnonzero(whole), slice(1)), (np.flatnonzero(~whole), slice(None))):
+        if columns.size:
+            # Where all is known, all attributes have the same counts.
+            sums, counts = _sums(ranks[:, columns], edges), _sums(known[:, columns[counted]], edges)
+            size[columns], places[:, columns] = _scanned(sums, counts, shortest[columns], upwards)
+    return size, places
+
+
+def _scanned(sums: Array, counts: Array, shortest: Array, upwards: bool) -> tuple[Array, Array]:
+    """The same by sums and counts up to every edge (p x c; p x 1 where all columns have these counts)."""
+    total, c = counts[-1], sums.shape[1]
+    size, places = np.zeros(c), np.zeros((2, c), dtype=int)
+    for steps in range(1, int(_LONGEST * (len(sums) - 1)) + 1):
+        count, away = counts[steps:] - counts[:-steps], sums[steps:] - sums[:-steps]
+        if not upwards:
+            np.abs(away, out=away)
+        away /= np.sqrt(np.maximum(count * (total - count) / np.maximum(total, 1), 1))
+        away *= (count >= shortest) & (count <= _LONGEST * total)
+        at = away.argmax(axis=0)
+        found = away[at, np.arange(c)]
+        better = found > size
+        size[better] = found[better]
+        places[:, better] = at[better], at[better] + steps
+    return size, places
+
+
+def _sums(table: Array, edges: Array) -> Array:
+    """Sums of rows (n x m) up to every edge."""
+    between = np.add.reduceat(table, edges[:-1], axis=0, dtype=np.float64)
+    sums: Array = np.concatenate([np.zeros((1, table.shape[1])), np.cumsum(between, axis=0)])
+    return sums.astype(np.float32)
+
+
+def _without(ranks: Array, known: Array, begin: Array, end: Array) -> Array:
+    """Ranks (n x c) around their mean, and in the segment of each around its own trend."""
+    rest = ranks.copy()
+    for j, (a, b) in enumerate(zip(begin, end, strict=True)):
+        inside = np.zeros(len(rest), dtype=bool)
+        inside[a:b] = True
+        within, outside = np.flatnonzero(inside & known[:, j]), ~inside & known[:, j]
+        rest[outside, j] -= rest[outside, j].mean()
+        rest[within, j] -= np.polyval(np.polyfit(within, rest[within, j], 1), within)
+    return rest
+
+
+def _events(begin: Array, end: Array, n: int) -> Array:
+    """Which segments are shared by so many attributes that they are events."""
+    near = max(1.0, _SAME * n)
+    shared = [((np.abs(begin - a) <= near) & (np.abs(end - b) <= near)).sum() for a, b in zip(begin, end, strict=True)]
+    return np.array(shared, dtype=int) > max(_FEW, _EVENT * len(begin))
