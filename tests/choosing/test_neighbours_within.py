@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from ewnmf.choosing import gamma
-from ewnmf.choosing.neighbours import Neighbourhoods, unlike_within
+from ewnmf.choosing.neighbours import Neighbourhoods, apart_from, unlike_within
 from ewnmf.fitting.points import Points
 from ewnmf.losses.euclidean import Euclidean
 
@@ -79,6 +79,42 @@ def test_a_fit_that_loses_what_is_within_is_not_taken(
     judge = gamma._Neighbours(None, np.arange(3), (), within)  # type: ignore[arg-type]
     assert judge.keeps(fit, plain) is kept
     assert gamma._Neighbours(None, np.arange(3), ()).keeps(fit, plain)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("shares", "kept"), [((1.03, 1.03), True), ((1.2, 1.0), False), ((1.0, 1.2), False)])
+def test_what_is_a_structure_of_its_own_must_be_known_better_by_each_graph(
+    monkeypatch: pytest.MonkeyPatch, shares: tuple[float, float], kept: bool
+) -> None:
+    plain: Any = SimpleNamespace(name="plain")
+    fit: Any = SimpleNamespace(name="fit")
+    scores: dict[str, Any] = {"plain": (0.5, 0.5), "fit": tuple(0.5 * share for share in shares)}
+    within: Any = (0, 1)
+    monkeypatch.setattr(
+        gamma._Neighbours, "_smooth", lambda self, fit, graphs: np.mean([scores[fit.name][at] for at in graphs])
+    )
+    judge = gamma._Neighbours(None, np.arange(3), (), within, own=True)  # type: ignore[arg-type]
+    assert judge.keeps(fit, plain) is kept
+    assert gamma._Neighbours(None, np.arange(3), (), within).keeps(fit, plain)  # type: ignore[arg-type]
+
+
+def by_groups(labels: Any) -> Neighbourhoods:
+    """The graph of points that are alike within their groups, and otherwise by chance."""
+    n = len(labels)
+    noise = np.random.default_rng(0).random((n, n))
+    D = np.where(np.equal.outer(labels, labels), 0.5, 1.0) + 0.2 * (noise + noise.T)
+    np.fill_diagonal(D, 0)
+    return Neighbourhoods.joining(D, int(max(labels)) + 1)
+
+
+def test_graphs_of_people_are_apart_from_graphs_of_light() -> None:
+    people, light = np.repeat(np.arange(5), 10), np.tile(np.repeat(np.arange(5), 2), 5)
+    some, others = [by_groups(people)] * 2, [by_groups(light)] * 2
+    assert some[0].in_common(some[1]) == pytest.approx(1)
+    assert abs(some[0].in_common(others[0])) < 0.1
+    assert apart_from(some, others)
+    assert not apart_from(some, some)
+    assert not apart_from([some[0], others[0]], others)
+    assert not apart_from(some[:1], others)
 
 
 def test_points_with_nothing_in_common_are_equally_far_however_stored() -> None:

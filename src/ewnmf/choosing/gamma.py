@@ -14,7 +14,7 @@ import numpy as np
 
 from ewnmf._types import Array, Float64
 from ewnmf.choosing.holdout import SHARE, hold_out, losses_at, trimmed_mean
-from ewnmf.choosing.neighbours import Neighbourhoods, partitions, unlike_within
+from ewnmf.choosing.neighbours import Neighbourhoods, apart_from, partitions, unlike_within
 from ewnmf.choosing.trimmed import trimmed_loss
 from ewnmf.fitting.checks import GammaRequest
 from ewnmf.fitting.pipeline import Job
@@ -27,7 +27,6 @@ from ewnmf.storage.matrix import dense, is_remote, largest_of_rows
 from ewnmf.storage.threads import single_threaded_blas
 
 __all__ = ["GammaPath", "choose_gamma"]
-
 
 RISE = 1.02
 """Plain NMF is left only for a score that is this many times its own, and higher by `LEAST_RISE`."""
@@ -59,7 +58,6 @@ JUDGED = 1 << 22
 COARSER = 5.0
 """Trials for damage end at this many times `tol`; the fit that is kept is made anew."""
 KEY = b"choosing gamma"
-
 
 _REASONS = {
     "trimmed loss": "the loss of all entries but the worst clearly smaller",
@@ -307,13 +305,15 @@ class _Neighbours:
     """Scores by the neighbourhoods of some of the points.
 
     Neighbours may be alike by what many points share to a different degree, such as light; a fit that follows it makes
-    groups of light. So it must keep the neighbourhoods `within` the points, too, by what is left of them without that.
+    groups of light. So it must keep the neighbourhoods `within` the points, too, by what is left of them without that;
+    and where those are a structure of their `own`, it must know more of it.
     """
 
     trials: _Trials
     rows: Array
     graphs: tuple[Neighbourhoods, ...]
     within: tuple[Neighbourhoods, ...] = ()
+    own: bool = False
     grouped: list[tuple[Solution, list[Array]]] = field(default_factory=list, repr=False)
     """Groups of plain NMF, which is scored first, and of the fit that was scored last; both may be asked for again."""
     rule: ClassVar[str] = "neighbourhoods"
@@ -331,7 +331,7 @@ class _Neighbours:
             graphs = Neighbourhoods.of(some, loss, scale, count, HALVINGS, trials.job.settings.n_jobs)
             apart = [unlike_within(some, leading) for leading in (count // 2, count)]
             within = tuple(Neighbourhoods.joining(each, count) for each in apart if each is not None)
-            return cls(trials, rows, tuple(graphs), within)
+            return cls(trials, rows, tuple(graphs), within, apart_from(within, graphs))
 
     def score(self, fit: Solution) -> float:
         """How much of the groups in the fit's codes is smooth."""
@@ -347,7 +347,9 @@ class _Neighbours:
             return float(np.mean([graph.smooth_share(labels) for graph in graphs for labels in groups]))
 
     def keeps(self, fit: Solution, plain: Solution) -> bool:
-        return not self.within or self._smooth(fit, self.within) >= KEPT * self._smooth(plain, self.within)
+        asked = [(graph,) for graph in self.within] if self.own else [self.within]
+        least = RISE if self.own else KEPT
+        return not self.within or all(self._smooth(fit, by) >= least * self._smooth(plain, by) for by in asked)
 
     def clear(self, score: float, plain: float) -> bool:
         return score > max(RISE * plain, plain + LEAST_RISE)

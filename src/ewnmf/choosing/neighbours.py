@@ -17,7 +17,7 @@ from ewnmf.losses.base import Loss
 from ewnmf.storage.matrix import dense
 from ewnmf.storage.threads import Workers, count_workers
 
-__all__ = ["Neighbourhoods", "partitions", "unlike_within", "unlikeness"]
+__all__ = ["Neighbourhoods", "apart_from", "partitions", "unlike_within", "unlikeness"]
 
 
 NEIGHBOURS = 5
@@ -29,6 +29,8 @@ _FINE = 1e-8
 """Relative scales of the loss below this need double precision."""
 _DIGITS = 5
 """Of distances: what is equal but for rounding, such as that of points with nothing in common, is equal."""
+_OWN, _TIMES = 0.5, 2.0
+"""Graphs are a structure of their own that have so much in common, and so many times as much as with others."""
 _NOTHING = 1e-9
 """What is left of the points' variance at least, where it is to tell anything."""
 
@@ -206,12 +208,25 @@ class Neighbourhoods:
         """How many functions there are."""
         return int(self.functions.shape[1])
 
+    def in_common(self, other: Neighbourhoods) -> float:
+        """The share of the functions of one graph, without a constant, that lies in those of the other."""
+        return float((np.linalg.norm(self.functions.T @ other.functions) ** 2 - 1) / (self.count - 1))
+
     def smooth_share(self, labels: Array) -> float:
         """The share of the groups' indicator functions, without the constant, that lies in the smooth functions."""
         groups = np.eye(self.count)[:, labels].T * self.roots[:, None]
         groups = groups[:, groups.any(axis=0)]
         groups /= np.linalg.norm(groups, axis=0)
         return float((np.linalg.norm(self.functions.T @ groups) ** 2 - 1) / (self.count - 1))
+
+
+def apart_from(some: Sequence[Neighbourhoods], others: Sequence[Neighbourhoods]) -> bool:
+    """Whether two graphs say the same of the points, and something else than the others do."""
+    if len(some) < 2:
+        return False
+    alike = some[0].in_common(some[1])
+    with_others = float(np.mean([one.in_common(other) for one in some for other in others]))
+    return alike >= max(_OWN, _TIMES * with_others)
 
 
 def partitions(codes: Array, components: Array, count: int) -> list[Array]:

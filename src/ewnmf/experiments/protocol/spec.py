@@ -19,13 +19,14 @@ __all__ = ["DATASETS", "KEPT", "LOSSES", "METHODS", "RULES", "Row", "Spec"]
 
 DATASETS = ("yale", "umist", "gtfd", "caltech101", "tdt2", "signals", "digits", "cartoons")
 LOSSES = ("euclidean", "kullback-leibler")
-RULES = {"auto": 3, "groups": 1}
+RULES = {"auto": 3, "groups": 2}
 """The ways to choose gamma without labels, and which rule each follows; to be raised where it would choose otherwise,
 so that its runs are made again.
 
 ``"auto"``, 0: gamma is tuned to 8 times the mean loss within the run. 1: a path of gammas is fitted and the partitions
 are scored. 2: more partitions, a lower threshold, smaller subsamples. 3: for damage, by the loss of all entries but the
-worst. ``"groups"``, 1: by the neighbourhoods of the data, with a second opinion of what is within the points.
+worst. ``"groups"``, 1: by the neighbourhoods of the data, with a second opinion of what is within the points. 2: where
+that is a structure of its own, a fit must know more of it, too.
 """
 METHODS = ("nmf", "onmf-codes", "onmf-components", "semi-nmf", "convex-nmf", "ewnmf")
 """The methods that are compared; both ONMF by the method ``"lagrange"``."""
