@@ -33,6 +33,16 @@ def test_limits_hold_for_normal_residuals(false_alarms):
     assert 0.5 * false_alarms < share < 1.5 * false_alarms
 
 
+@pytest.mark.parametrize("false_alarms", [0.01, 0.001, 1e-4])
+def test_limits_follow_tails_that_grow_longer_outwards(false_alarms):
+    """As those of residuals do where a few things of a kind are rare: here 2 % are five times as far."""
+    rng = np.random.default_rng(0)
+    size = np.where(rng.random((200_000, 5)) < 0.02, 5.0, 1.0)
+    drawn = rng.laplace(size=size.shape) * size
+    calibration = calibrate(drawn[:4000])
+    assert np.mean(calibration.scores(drawn[4000:]) > calibration.threshold(false_alarms)) < 2 * false_alarms
+
+
 @pytest.mark.parametrize("false_alarms", [0.05, 0.01])
 def test_limits_follow_long_tails(false_alarms):
     rng = np.random.default_rng(0)

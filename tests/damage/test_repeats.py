@@ -9,6 +9,7 @@ from ewnmf.damage.repeats import (
     ends_of_scale,
     explained_by_scale,
     in_runs,
+    level_of_groups,
     often,
     often_in_points,
     repeats,
@@ -164,3 +165,27 @@ def test_a_limit_that_is_reached_early_is_not_stuck():
     # The same values at points of which something else is expected.
     expected[x == 9] = rng.permutation(expected[x != 9])[: np.sum(x == 9)]
     assert stuck_values(X, along, X.T == 9, expected[:, None], seen)[0].size == 1
+
+
+class TestLevelOfGroups:
+    """Where nearly all of many repetitions are explained, the last ones take twice as much."""
+
+    def scores(self, far: int) -> np.ndarray:
+        """Of points each of which has one value in a fifth of its attributes; that of some is farther off."""
+        scores = np.ones((100, 20))
+        scores[:far] = 3.0
+        return scores
+
+    def level(self, n: int, far: int) -> float:
+        groups = np.tile(np.arange(n)[:, None], 20)
+        asked = np.broadcast_to(np.arange(20) < 4, (n, 20))
+        return level_of_groups(groups, asked, self.scores(far)[:n], 1.0)
+
+    def test_next_to_none_of_many(self):
+        assert self.level(100, 2) == 2.0
+
+    def test_many_of_many(self):
+        assert self.level(100, 3) == 1.0
+
+    def test_few(self):
+        assert self.level(40, 0) == 1.0

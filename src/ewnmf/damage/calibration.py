@@ -37,6 +37,8 @@ _OUTER, _GROWTH, _LONGEST = 0.9, 4.0, 1.8
 """Tails are judged by this quantile; farther out they are longer, and so many times as much."""
 _ATTRIBUTE = 0.6
 """Of all attributes the one at this quantile says how long tails are: a quarter of them may be damaged."""
+_OUTWARDS = 4.0
+"""Beyond the limit of 1 % tails are longer by so many times what they are longer within."""
 _TINY = 1e-9
 _FARTHEST = 1e6
 _CONTEXT = (-5.0, 60.0)
@@ -167,8 +169,13 @@ class Calibration:
         return series
 
     def threshold(self, false_alarms: float) -> float:
-        """The score that a share `false_alarms` of undamaged entries exceeds."""
-        return float(_MEDIAN * (-ndtri(false_alarms / 2) / _MEDIAN) ** self.tail)
+        """The score that a share `false_alarms` of undamaged entries exceeds.
+
+        Tails that are longer than normal ones are so all the more where few entries are.
+        """
+        normal, inner = -ndtri(false_alarms / 2), -ndtri(max(false_alarms, HALF) / 2)
+        farther = 1 + _OUTWARDS * (self.tail - 1)
+        return float(_MEDIAN * (inner / _MEDIAN) ** self.tail * (normal / inner) ** farther)
 
     @property
     def expectation(self) -> Expectation | None:

@@ -23,6 +23,7 @@ from ewnmf.damage.repeats import (
     ends_of_scale,
     explained_by_scale,
     in_runs,
+    level_of_groups,
     often,
     often_in_points,
     repeats,
@@ -99,7 +100,8 @@ def learn(sample: Sample) -> Calibration:
         size = scores = limits.scores(left)
         if turn == min(_DECIDED, rounds):
             stuck = stuck_values(X, along, in_columns, x - residuals, seen)
-            group = unexplained(across.groups, in_points, scores, _level(scores, seen & ~asked))
+            level = level_of_groups(across.groups, in_points, scores, _level(scores, seen & ~asked))
+            group = unexplained(across.groups, in_points, scores, level)
             sure = seen & (group | off | _are_stuck(X, *stuck))
             floor = _floor(X, center, seen & ~sure, along)
         if turn >= _CLOSER:
@@ -111,7 +113,8 @@ def learn(sample: Sample) -> Calibration:
             size = np.minimum(scores, limits.scores(left))
             if turn == _CLOSER:
                 stuck = stuck_values(X, along, in_columns, closer, seen)
-                group = unexplained(across.groups, in_points, size, _level(size, seen & ~asked))
+                level = level_of_groups(across.groups, in_points, size, _level(size, seen & ~asked))
+                group = unexplained(across.groups, in_points, size, level)
                 sure = seen & (group | off | _are_stuck(X, *stuck))
                 known = seen & ~sure
                 floor = _floor(X, center, known, along)
@@ -134,7 +137,8 @@ def learn(sample: Sample) -> Calibration:
             far = near.first(scores, known & (scores > limits.threshold(HIDING)), hidden)
             far &= ~pairs.twins().agree(x, far, limits.spread)
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
-    limits = replace(limits, level=_level(size, known & ~asked), usual=usual, common=common, ends=ends)
+    level = level_of_groups(across.groups, in_points, size, _level(size, known & ~asked))
+    limits = replace(limits, level=level, usual=usual, common=common, ends=ends)
     limits = replace(limits, other=pairs.other, pair=np.stack(pairs.twins()[1:]))
     return _concluded(X, sample, now, near, limits, center, unit, stuck, seen & ~sure)
 

@@ -17,6 +17,7 @@ __all__ = [
     "ends_of_scale",
     "explained_by_scale",
     "in_runs",
+    "level_of_groups",
     "often",
     "often_in_points",
     "repeats",
@@ -49,6 +50,8 @@ _NARROW, _SIGN = 0.05, 3.0
 _FAR = 10.0
 """Scores count up to this."""
 _SMALL = 0.25
+_GROUPS, _NONE, _FARTHER = 50, 0.02, 2.0
+"""Of so many groups of equal values, such a share is next to none; it takes so much more then."""
 
 
 class Repeats(NamedTuple):
@@ -148,6 +151,16 @@ def unexplained(groups: Array, asked: Array, scores: Array, level: float) -> Arr
     share = np.bincount(groups.ravel(), asked.ravel())[groups] / scores.shape[1]
     far: Array = asked & (total > level * share**_SMALL)
     return far
+
+
+def level_of_groups(groups: Array, asked: Array, scores: Array, level: float) -> float:
+    """The level at which groups are unexplained: twice as far off where next to none of many is.
+
+    Where values repeat in most points and nearly all of that is explained, the rest are the farthest of many.
+    """
+    all_of_them = np.unique(groups[asked]).size
+    far = np.unique(groups[unexplained(groups, asked, scores, level)]).size
+    return _FARTHER * level if all_of_them >= _GROUPS and far <= _NONE * all_of_them else level
 
 
 def standing_out(within: Repeats) -> Array:
