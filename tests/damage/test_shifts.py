@@ -71,6 +71,11 @@ class TestSegment:
         was, now = shifted(table, everywhere(table))[:, 0], shifted(wild, everywhere(wild))[:, 0]
         assert (was != now).sum() <= 4
 
+    def test_beyond_all_numbers(self, table):
+        table[60:120, 0] += 2
+        table[[5, 6, 130], [0, 0, 1]] = np.inf, -np.inf, 1e300
+        assert shifted(table, everywhere(table))[64:116, 0].all()
+
     def test_shaken(self, table):
         """The values that are rough, and not those between them."""
         hit = np.zeros((n, m), dtype=bool)

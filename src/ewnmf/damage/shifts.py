@@ -31,6 +31,8 @@ _TURNS = 3
 _SAME, _EVENT, _FEW = 0.02, 0.15, 2
 """Segments are the same up to this share of the points. Such a share of all of them, and more than a few, are an event:
 something that attributes see together, and no fault of theirs."""
+_FARTHEST = 1e100
+"""Differences of values up to this are numbers."""
 _SHAKEN = 0.7
 """What is rougher in a segment is not so at every point, but where it exceeds this quantile of the rest."""
 
@@ -48,6 +50,7 @@ def shifted(x: Array, known: Array) -> Array:
     off = np.zeros(x.shape, dtype=bool)
     if len(x) < _FEWEST:
         return off
+    x = np.clip(x, -_FARTHEST, _FARTHEST)
     ordered = in_order(x, known)
     columns = np.arange(x.shape[1])
     for _ in range(_TURNS):
