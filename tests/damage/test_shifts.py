@@ -127,6 +127,12 @@ class TestEvents:
         table[70:140, :10] += 3
         assert not shifted(table, everywhere(table)).any()
 
+    def test_seen_by_most_wherever(self, table):
+        """As the patches of an image, in which the sky ends somewhere."""
+        for j in range(20):
+            table[40 + 4 * j : 120 + 4 * j, j] += 3
+        assert not shifted(table, everywhere(table)).any()
+
     def test_seen_by_two(self, table):
         table[70:140, :2] += 3
         assert shifted(table, everywhere(table))[72:138, :2].all()

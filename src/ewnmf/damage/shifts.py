@@ -28,9 +28,10 @@ _CLEAR, _CLEARER = 5.0, 6.0
 Where values last, chance is not all that there is, and it takes more."""
 _TURNS = 3
 """An attribute may be off so many times."""
-_SAME, _EVENT, _FEW = 0.02, 0.15, 2
+_SAME, _EVENT, _FEW, _MOST = 0.02, 0.15, 2, 0.5
 """Segments are the same up to this share of the points. Such a share of all of them, and more than a few, are an event:
-something that attributes see together, and no fault of theirs."""
+something that attributes see together, and no fault of theirs. So is what changes in more than half of the attributes,
+wherever it does."""
 _FARTHEST = 1e100
 """Differences of values up to this are numbers."""
 _SHAKEN = 0.7
@@ -55,7 +56,7 @@ def shifted(x: Array, known: Array) -> Array:
     columns = np.arange(x.shape[1])
     for _ in range(_TURNS):
         left = known[:, columns] & ~off[:, columns]
-        now = _off_once(x[:, columns], left, ordered)
+        now = _off_once(x[:, columns], left, ordered, _MOST * x.shape[1])
         much = (off[:, columns] | now).sum(axis=0) > _LONGEST * known[:, columns].sum(axis=0)
         now[:, much] = False
         off[:, columns] |= now
@@ -65,12 +66,12 @@ def shifted(x: Array, known: Array) -> Array:
     return off
 
 
-def _off_once(x: Array, left: Array, ordered: bool) -> Array:
+def _off_once(x: Array, left: Array, ordered: bool, most: float) -> Array:
     """By the level of attributes (n x m) first, by how far they are from the median and how rough they are after it."""
-    now = _off_by(_Aspect(x, upwards=False), left, discounted=ordered)
-    now |= _off_by(_Aspect(np.abs(x)), left & ~now)
+    now = _off_by(_Aspect(x, upwards=False), left, most, discounted=ordered)
+    now |= _off_by(_Aspect(np.abs(x)), left & ~now, most)
     rest = left & ~now
-    return now | _off_by(_Aspect(_roughness(x, rest), quantile=_SHAKEN), rest)
+    return now | _off_by(_Aspect(_roughness(x, rest), quantile=_SHAKEN), rest, most)
 
 
 def _roughness(x: Array, known: Array) -> Array:
@@ -84,8 +85,8 @@ def _roughness(x: Array, known: Array) -> Array:
     return rough
 
 
-def _off_by(aspect: _Aspect, known: Array, *, discounted: bool = True) -> Array:
-    """The segment (n x m) in which an attribute is most clearly off, where it is.
+def _off_by(aspect: _Aspect, known: Array, most: float, *, discounted: bool = True) -> Array:
+    """The segment (n x m) in which an attribute is most clearly off, where it is; nowhere if more than `most` are.
 
     Of values that last anyhow each says less; that is `discounted` unless points have no order.
     """
@@ -100,6 +101,8 @@ def _off_by(aspect: _Aspect, known: Array, *, discounted: bool = True) -> Array:
         still = size[found] / np.sqrt(lasts) > np.where(lasts > SLOW, _CLEARER, _CLEAR)
         found, begin, end = found[still], begin[still], end[still]
     off = np.zeros((n, m), dtype=bool)
+    if found.size > most:
+        return off
     for j, a, b in zip(found, begin, end, strict=True):
         off[a:b, j] = known[a:b, j]
         if aspect.quantile is not None:
