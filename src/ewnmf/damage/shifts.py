@@ -23,9 +23,9 @@ _SHORTEST, _LONGEST = 8, 0.5
 """How many values a segment has at the least, beside the most frequent one; and its largest share of the points."""
 _STEPS = 200
 """A segment begins and ends at one of so many places, at the most."""
-_CLEAR, _CLEARER = 5.0, 6.0
-"""How far the sum of its ranks is off, in standard deviations: about one attribute in ten thousand has that by chance.
-Where values last, chance is not all that there is, and it takes more."""
+_NEARLY, _CLEAR, _CLEARER = 4.0, 5.0, 6.0
+"""How far the sum of its ranks is off, in standard deviations: about one attribute in a hundred has the first by
+chance, in ten thousand the second. Where values last, chance is not all that there is, and it takes the third."""
 _TURNS = 3
 """An attribute may be off so many times."""
 _SAME, _EVENT, _FEW, _MOST = 0.02, 0.15, 2, 0.5
@@ -94,15 +94,15 @@ def _off_by(aspect: _Aspect, known: Array, most: float, *, discounted: bool = Tr
     ranks, frequent = _ranks(aspect.values, known)
     edges = np.unique(np.linspace(0, n, min(n, _STEPS) + 1).astype(int))
     size, places = _clearest(ranks, known, edges, _SHORTEST / np.maximum(1 - frequent, 1 / n), aspect.upwards)
-    found = np.flatnonzero(size > _CLEAR)
-    begin, end = edges[places[:, found]]
+    found = np.flatnonzero(size > _NEARLY)
+    size, (begin, end), clear = size[found], edges[places[:, found]], np.full(found.size, _CLEAR)
     if discounted and found.size:
         lasts = lasting(_without(ranks[:, found], known[:, found], begin, end), known[:, found])
-        still = size[found] / np.sqrt(lasts) > np.where(lasts > SLOW, _CLEARER, _CLEAR)
-        found, begin, end = found[still], begin[still], end[still]
+        size, clear = size / np.sqrt(lasts), np.where(lasts > SLOW, _CLEARER, _CLEAR)
     off = np.zeros((n, m), dtype=bool)
-    if found.size > most:
+    if (size > _NEARLY).sum() > most:
         return off
+    found, begin, end = found[size > clear], begin[size > clear], end[size > clear]
     for j, a, b in zip(found, begin, end, strict=True):
         off[a:b, j] = known[a:b, j]
         if aspect.quantile is not None:
