@@ -100,7 +100,7 @@ def learn(sample: Sample) -> Calibration:
         size = scores = limits.scores(left)
         if turn == min(_DECIDED, rounds):
             stuck = stuck_values(X, along, in_columns, x - residuals, seen)
-            level = level_of_groups(across.groups, in_points, scores, _level(scores, seen & ~asked))
+            level = _level(scores, seen & ~asked, across, in_points)
             group = unexplained(across.groups, in_points, scores, level)
             sure = seen & (group | off | _are_stuck(X, *stuck))
             floor = _floor(X, center, seen & ~sure, along)
@@ -113,7 +113,7 @@ def learn(sample: Sample) -> Calibration:
             size = np.minimum(scores, limits.scores(left))
             if turn == _CLOSER:
                 stuck = stuck_values(X, along, in_columns, closer, seen)
-                level = level_of_groups(across.groups, in_points, size, _level(size, seen & ~asked))
+                level = _level(size, seen & ~asked, across, in_points)
                 group = unexplained(across.groups, in_points, size, level)
                 sure = seen & (group | off | _are_stuck(X, *stuck))
                 known = seen & ~sure
@@ -137,7 +137,7 @@ def learn(sample: Sample) -> Calibration:
             far = near.first(scores, known & (scores > limits.threshold(HIDING)), hidden)
             far &= ~pairs.twins().agree(x, far, limits.spread)
         hidden = ~seen | worst(np.where(sure, np.inf, np.where(far, scores, -np.inf)), seen, 0)
-    level = level_of_groups(across.groups, in_points, size, _level(size, known & ~asked))
+    level = _level(size, known & ~asked, across, in_points)
     limits = replace(limits, level=level, usual=usual, common=common, ends=ends)
     limits = replace(limits, other=pairs.other, pair=np.stack(pairs.twins()[1:]))
     return _concluded(X, sample, now, near, limits, center, unit, stuck, seen & ~sure)
@@ -231,10 +231,14 @@ def _extended(now: Expectation, residuals: Array, hidden: Array, K: int, worth: 
     return now._replace(loadings=np.concatenate([now.loadings, more]))
 
 
-def _level(scores: Array, counted: Array) -> float:
-    """The mean squared score of a point, for the median one but at least that of normal scores, and half as much."""
+def _level(scores: Array, counted: Array, across: Repeats, in_points: Array) -> float:
+    """The mean squared score of a point, for the median one but at least that of normal scores, and half as much.
+
+    It is for groups of equal values in points.
+    """
     size = np.where(counted, np.minimum(scores, 10) ** 2, 0).sum(axis=1) / np.maximum(counted.sum(axis=1), 1)
-    return _LEVEL * max(1.0, float(np.median(size))) if len(size) else np.inf
+    level = _LEVEL * max(1.0, float(np.median(size))) if len(size) else np.inf
+    return level_of_groups(across.groups, in_points, scores, level)
 
 
 def _are_stuck(X: Array, attributes: Array, values: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ewnmf._types import Array
+from ewnmf.damage.repeats import repeats
 from ewnmf.damage.runs import SLOW, in_order, lasting
 
 __all__ = ["shifted"]
@@ -117,22 +118,13 @@ def _ranks(values: Array, known: Array) -> tuple[Array, Array]:
 
     And the share of its most frequent value (m).
     """
-    n, m = values.shape
-    x = np.where(known, values, np.inf).T
-    order = np.argsort(x, axis=1, kind="stable")
-    ordered = np.take_along_axis(x, order, axis=1)
-    first = np.ones((m, n), dtype=bool)
-    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    groups = np.cumsum(first.ravel()) - 1
-    sizes = np.bincount(groups)
-    middle = np.bincount(groups, np.tile(np.arange(n), m)) / sizes
-    ranks, alike = np.empty((m, n)), np.empty((m, n))
-    np.put_along_axis(ranks, order, middle[groups].reshape(m, n), axis=1)
-    np.put_along_axis(alike, order, sizes[groups].reshape(m, n), axis=1)
-    ranks, there, count = ranks.T, known, np.maximum(known.sum(axis=0), 1)
-    ranks = np.where(there, ranks - np.where(there, ranks, 0).sum(axis=0) / count, 0)
+    within = repeats(values.T, known.T)
+    sizes = np.bincount(within.groups.ravel())
+    middle = np.cumsum(sizes) - (sizes + 1) / 2
+    ranks, count = middle[within.groups].T, np.maximum(known.sum(axis=0), 1)
+    ranks = np.where(known, ranks - np.where(known, ranks, 0).sum(axis=0) / count, 0)
     deviation = np.sqrt((ranks**2).sum(axis=0) / count)
-    return ranks / np.where(deviation > 0, deviation, 1), np.where(there, alike.T, 0).max(axis=0, initial=0) / count
+    return ranks / np.where(deviation > 0, deviation, 1), within.counts.max(axis=1, initial=0) / count
 
 
 def _clearest(ranks: Array, known: Array, edges: Array, shortest: Array, upwards: bool) -> tuple[Array, Array]:
