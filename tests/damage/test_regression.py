@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from ewnmf.damage.expectation import Expectation
 from ewnmf.damage.regression import Regressions, relearned
@@ -27,6 +28,30 @@ def test_loadings_that_followed_a_drift_are_found_again():
     assert abs(mean[3] - model.mean[3]) > 0.5
     assert abs(found.mean[3] - model.mean[3]) < 0.15
     np.testing.assert_allclose(found.loadings[:, 3], model.loadings[:, 3], atol=0.15)
+
+
+def bent(model: Expectation, x: np.ndarray, points: np.ndarray) -> Expectation:
+    """The same, where attribute 3 is off at some points, and mean and loadings follow it."""
+    factors = (x - model.mean) @ model._gain()[0]
+    x[points, 3] += 4
+    pulled = np.linalg.lstsq(np.column_stack([np.ones(len(x)), factors]), x[:, 3], rcond=None)[0]
+    mean, loadings = model.mean.copy(), model.loadings.copy()
+    mean[3], loadings[:, 3] = pulled[0], pulled[1:]
+    return Expectation(mean, loadings, model.noise)
+
+
+@pytest.mark.parametrize(
+    ("points", "changed"),
+    [
+        pytest.param(np.arange(70, 110), True, id="a fault"),
+        pytest.param(np.r_[0:25, 90:110:2, 150:160], False, id="points of a kind"),
+    ],
+)
+def test_what_is_left_out_is_a_run(points, changed):
+    model, x = problem()
+    followed = bent(model, x, points)
+    found = relearned(followed, x, np.ones(x.shape, dtype=bool), x - followed.mean)
+    assert bool((found.mean != followed.mean)[3]) is changed
 
 
 def test_what_is_in_order_stays_to_the_bit():

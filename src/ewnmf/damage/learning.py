@@ -77,7 +77,8 @@ def learn(sample: Sample) -> Calibration:
     in_columns &= ~is_common | in_runs(X, along, in_columns & is_common, seen)
     asked = in_points | in_columns.T
     floor = _floor(X, center, seen & ~asked, along)
-    off = shifted(x, seen & ~asked)
+    changing = shifted(x, seen & ~asked)
+    off = np.zeros(x.shape, dtype=bool) if changing is None else changing
     sure, hidden = asked | off, asked | off | ~seen
     pairs = Pairs.of(x, seen & ~asked)
     now = _first(sample, center, unit, x, hidden)
@@ -88,7 +89,7 @@ def learn(sample: Sample) -> Calibration:
     for turn in range(rounds + 1):
         if rounds:
             now, filled = now.refined(x, hidden, filled, _STEPS)
-            if turn >= _TRIMMED:
+            if turn >= _TRIMMED and changing is not None:
                 now = relearned(now, x, seen & ~sure & (_alike(seen & ~sure, along) <= _MANY), filled)
         filled = now.filled(x, hidden, filled, _TURNS)
         factors = len(now.loadings)

@@ -1,12 +1,14 @@
 """Least trimmed squares: what most points say of an attribute that is off for a while, as one that drifts.
 
 What lasts looks like a part of the data, and loadings follow it. A regression on what the other attributes say, by the
-points that it fits best, does not.
+points that it fits best, does not. It is taken where the points that it leaves out are a run of them: those of a fault
+are, and points of a kind of their own, as one of several persons, are data, wherever they stand.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import ndtri
 
 from ewnmf._types import Array
 from ewnmf.damage.expectation import Expectation
@@ -15,12 +17,19 @@ __all__ = ["relearned"]
 
 _MOST = 0.55
 """The share of points that a regression is by."""
+_INNER = float(
+    np.sqrt(1 - 2 * ndtri((1 + _MOST) / 2) * np.exp(-(ndtri((1 + _MOST) / 2) ** 2) / 2) / (_MOST * np.sqrt(2 * np.pi)))
+)
+"""The root mean square of the smallest of normal deviations, so many of them."""
 _PARTS, _STEPS = 5, 5
 """It starts from so many parts of the points, one after the other, and takes so many steps from each."""
 _SHIFTED = 0.5
 """An attribute may be off where the median residual of a part is so many times its usual residual."""
 _BETTER = 0.7
 """A regression is taken where residuals are so much smaller by it."""
+_LEFT_OUT, _RUN = 3.0, 0.6
+"""Points are left out so many deviations away, of those that it is by; and such a share of them are in one run, where
+the attribute is off for a while."""
 _RIDGE = 1e-3
 """What is added to the variance of factors: those that are alike in a part have small coefficients."""
 _FEWEST = 10
@@ -48,7 +57,9 @@ def relearned(now: Expectation, x: Array, known: Array, filled: Array) -> Expect
     task = Regressions(factors, alone, gain[chosen], x[:, chosen], known[:, chosen])
     usual = np.concatenate([now.mean[None, chosen], now.loadings[:, chosen]])
     found = task.by_most()
-    better = task.trimmed(found) < _BETTER * task.trimmed(usual)
+    size = task.trimmed(found)
+    better = size < _BETTER * task.trimmed(usual)
+    better[better] = _in_one_run(task.residuals(found)[:, better] > (_LEFT_OUT / _INNER * size[better]) ** 2)
     mean, loadings = now.mean.copy(), now.loadings.copy()
     taken = np.asarray(chosen)[better]
     mean[taken], loadings[:, taken] = found[0, better], found[1:, better]
@@ -67,6 +78,19 @@ def _shifts(residuals: Array, known: Array) -> Array:
     off = np.max([np.abs(np.nanmedian(there[part], axis=0)) for part in parts], axis=0)
     shifts: Array = np.divide(off, usual, out=np.zeros(len(off)), where=whole & (usual > 0))
     return shifts
+
+
+def _in_one_run(left_out: Array) -> Array:
+    """Whether most of the points that are `left_out` (n x c) are in the run that has most more of them than others."""
+    n, count = left_out.shape
+    there = np.zeros((n + 1, count), dtype=int)
+    np.cumsum(left_out, axis=0, out=there[1:])
+    more = 2 * there - np.arange(n + 1)[:, None]
+    end = (more - np.minimum.accumulate(more, axis=0)).argmax(axis=0)
+    begin = np.where(np.arange(n + 1)[:, None] <= end, more, n + 1).argmin(axis=0)
+    columns = np.arange(count)
+    run: Array = there[end, columns] - there[begin, columns] >= _RUN * there[-1]
+    return run
 
 
 class Regressions:

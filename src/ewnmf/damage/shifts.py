@@ -47,8 +47,12 @@ class _Aspect(NamedTuple):
     quantile: float | None = None
 
 
-def shifted(x: Array, known: Array) -> Array:
-    """Where attributes (n x m, in units around their median) are off in some segment, by what is `known` of them."""
+def shifted(x: Array, known: Array) -> Array | None:
+    """Where attributes (n x m, in units around their median) are off in some segment, by what is `known` of them.
+
+    None where most of them change from one point to a later one, as where kinds of points stand one after the other:
+    what is off for a while may then be data.
+    """
     off = np.zeros(x.shape, dtype=bool)
     if len(x) < _FEWEST:
         return off
@@ -58,6 +62,8 @@ def shifted(x: Array, known: Array) -> Array:
     for _ in range(_TURNS):
         left = known[:, columns] & ~off[:, columns]
         now = _off_once(x[:, columns], left, ordered, _MOST * x.shape[1])
+        if now is None:
+            return None
         much = (off[:, columns] | now).sum(axis=0) > _LONGEST * known[:, columns].sum(axis=0)
         now[:, much] = False
         off[:, columns] |= now
@@ -67,12 +73,19 @@ def shifted(x: Array, known: Array) -> Array:
     return off
 
 
-def _off_once(x: Array, left: Array, ordered: bool, most: float) -> Array:
-    """By the level of attributes (n x m) first, by how far they are from the median and how rough they are after it."""
+def _off_once(x: Array, left: Array, ordered: bool, most: float) -> Array | None:
+    """By the level of attributes (n x m) first, by how far they are from the median and how rough they are after it.
+
+    None where the level of more than `most` changes: all else changes with it.
+    """
     now = _off_by(_Aspect(x, upwards=False), left, most, discounted=ordered)
-    now |= _off_by(_Aspect(np.abs(x)), left & ~now, most)
-    rest = left & ~now
-    return now | _off_by(_Aspect(_roughness(x, rest), quantile=_SHAKEN), rest, most)
+    if now is None:
+        return None
+    for aspect in (lambda rest: _Aspect(np.abs(x)), lambda rest: _Aspect(_roughness(x, rest), quantile=_SHAKEN)):
+        rest = left & ~now
+        also = _off_by(aspect(rest), rest, most)
+        now = now if also is None else now | also
+    return now
 
 
 def _roughness(x: Array, known: Array) -> Array:
@@ -86,8 +99,8 @@ def _roughness(x: Array, known: Array) -> Array:
     return rough
 
 
-def _off_by(aspect: _Aspect, known: Array, most: float, *, discounted: bool = True) -> Array:
-    """The segment (n x m) in which an attribute is most clearly off, where it is; nowhere if more than `most` are.
+def _off_by(aspect: _Aspect, known: Array, most: float, *, discounted: bool = True) -> Array | None:
+    """The segment (n x m) in which an attribute is most clearly off, where it is; None if more than `most` are.
 
     Of values that last anyhow each says less; that is `discounted` unless points have no order.
     """
@@ -102,7 +115,7 @@ def _off_by(aspect: _Aspect, known: Array, most: float, *, discounted: bool = Tr
         size, clear = size / np.sqrt(lasts), np.where(lasts > SLOW, _CLEARER, _CLEAR)
     off = np.zeros((n, m), dtype=bool)
     if (size > _NEARLY).sum() > most:
-        return off
+        return None
     found, begin, end = found[size > clear], begin[size > clear], end[size > clear]
     for j, a, b in zip(found, begin, end, strict=True):
         off[a:b, j] = known[a:b, j]
