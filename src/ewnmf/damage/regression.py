@@ -27,9 +27,9 @@ _SHIFTED = 0.5
 """An attribute may be off where the median residual of a part is so many times its usual residual."""
 _BETTER = 0.7
 """A regression is taken where residuals are so much smaller by it."""
-_LEFT_OUT, _RUN = 3.0, 0.6
-"""Points are left out so many deviations away, of those that it is by; and such a share of them are in one run, where
-the attribute is off for a while."""
+_LEFT_OUT, _RUN = 3.0, 0.4
+"""Points are left out so many deviations away, of those that it is by. Some run of points has this share of them more
+than of all points, where the attribute is off for a while."""
 _RIDGE = 1e-3
 """What is added to the variance of factors: those that are alike in a part have small coefficients."""
 _FEWEST = 10
@@ -81,15 +81,11 @@ def _shifts(residuals: Array, known: Array) -> Array:
 
 
 def _in_one_run(left_out: Array) -> Array:
-    """Whether most of the points that are `left_out` (n x c) are in the run that has most more of them than others."""
-    n, count = left_out.shape
-    there = np.zeros((n + 1, count), dtype=int)
-    np.cumsum(left_out, axis=0, out=there[1:])
-    more = 2 * there - np.arange(n + 1)[:, None]
-    end = (more - np.minimum.accumulate(more, axis=0)).argmax(axis=0)
-    begin = np.where(np.arange(n + 1)[:, None] <= end, more, n + 1).argmin(axis=0)
-    columns = np.arange(count)
-    run: Array = there[end, columns] - there[begin, columns] >= _RUN * there[-1]
+    """Whether a run of points has so much more of those that are `left_out` (n x c) than of all points."""
+    count = np.maximum(left_out.sum(axis=0), 1)
+    ahead = np.cumsum(left_out / count - 1 / len(left_out), axis=0)
+    before = np.minimum.accumulate(np.minimum(ahead, 0), axis=0)
+    run: Array = (ahead - before).max(axis=0) >= _RUN
     return run
 
 
