@@ -77,8 +77,7 @@ def learn(sample: Sample) -> Calibration:
     in_columns &= ~is_common | in_runs(X, along, in_columns & is_common, seen)
     asked = in_points | in_columns.T
     floor = _floor(X, center, seen & ~asked, along)
-    changing = shifted(x, seen & ~asked)
-    off = np.zeros(x.shape, dtype=bool) if changing is None else changing
+    off, most_change = shifted(x, seen & ~asked)
     sure, hidden = asked | off, asked | off | ~seen
     pairs = Pairs.of(x, seen & ~asked)
     now = _first(sample, center, unit, x, hidden)
@@ -89,7 +88,7 @@ def learn(sample: Sample) -> Calibration:
     for turn in range(rounds + 1):
         if rounds:
             now, filled = now.refined(x, hidden, filled, _STEPS)
-            if turn >= _TRIMMED and changing is not None:
+            if turn >= _TRIMMED and not most_change:
                 now = relearned(now, x, seen & ~sure & (_alike(seen & ~sure, along) <= _MANY), filled)
         filled = now.filled(x, hidden, filled, _TURNS)
         factors = len(now.loadings)

@@ -16,7 +16,7 @@ from ewnmf._types import Array
 from ewnmf.damage.repeats import repeats
 from ewnmf.damage.runs import SLOW, in_order, lasting
 
-__all__ = ["shifted"]
+__all__ = ["Shifts", "shifted"]
 
 _FEWEST = 40
 """Points in which a segment can be compared with the rest."""
@@ -47,15 +47,21 @@ class _Aspect(NamedTuple):
     quantile: float | None = None
 
 
-def shifted(x: Array, known: Array) -> Array | None:
-    """Where attributes (n x m, in units around their median) are off in some segment, by what is `known` of them.
+class Shifts(NamedTuple):
+    """Where attributes are off in some segment (n x m), and whether most change from one point to a later one.
 
-    None where most of them change from one point to a later one, as where kinds of points stand one after the other:
-    what is off for a while may then be data.
+    Most do where kinds of points stand one after the other. What is off for a while may then be data, and nothing is.
     """
+
+    off: Array
+    most: bool = False
+
+
+def shifted(x: Array, known: Array) -> Shifts:
+    """What is off of attributes (n x m, in units around their median), by what is `known` of them."""
     off = np.zeros(x.shape, dtype=bool)
     if len(x) < _FEWEST:
-        return off
+        return Shifts(off)
     x = np.clip(x, -_FARTHEST, _FARTHEST)
     ordered = in_order(x, known)
     columns = np.arange(x.shape[1])
@@ -63,14 +69,14 @@ def shifted(x: Array, known: Array) -> Array | None:
         left = known[:, columns] & ~off[:, columns]
         now = _off_once(x[:, columns], left, ordered, _MOST * x.shape[1])
         if now is None:
-            return None
+            return Shifts(np.zeros(x.shape, dtype=bool), most=True)
         much = (off[:, columns] | now).sum(axis=0) > _LONGEST * known[:, columns].sum(axis=0)
         now[:, much] = False
         off[:, columns] |= now
         columns = columns[now.any(axis=0)]
         if not columns.size:
             break
-    return off
+    return Shifts(off)
 
 
 def _off_once(x: Array, left: Array, ordered: bool, most: float) -> Array | None:
@@ -81,9 +87,10 @@ def _off_once(x: Array, left: Array, ordered: bool, most: float) -> Array | None
     now = _off_by(_Aspect(x, upwards=False), left, most, discounted=ordered)
     if now is None:
         return None
-    for aspect in (lambda rest: _Aspect(np.abs(x)), lambda rest: _Aspect(_roughness(x, rest), quantile=_SHAKEN)):
+    for rough in (False, True):
         rest = left & ~now
-        also = _off_by(aspect(rest), rest, most)
+        aspect = _Aspect(_roughness(x, rest), quantile=_SHAKEN) if rough else _Aspect(np.abs(x))
+        also = _off_by(aspect, rest, most)
         now = now if also is None else now | also
     return now
 

@@ -61,8 +61,7 @@ def examine(X: Array, seen: Array, calibration: Calibration, *, series: bool = T
     near, pairs = calibration.neighbours, calibration.pairs
     spread = calibration.spread / unit
     hidden, sure = ~seen | stuck | asked, stuck
-    changing = shifted(x, seen & ~hidden) if series else None
-    off = np.zeros(x.shape, dtype=bool) if changing is None else changing
+    off = shifted(x, seen & ~hidden).off if series else np.zeros(x.shape, dtype=bool)
     off[off.sum(axis=1) > MOST_HIDDEN * seen.sum(axis=1)] = False
     hidden |= off
     limit = calibration.threshold(HIDING)
