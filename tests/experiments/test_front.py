@@ -14,7 +14,7 @@ from ewnmf.experiments.execution.runner import _row
 from ewnmf.experiments.execution.store import Store
 from ewnmf.experiments.execution.workers import Finished
 from ewnmf.experiments.pages import front, front_tables, overview
-from ewnmf.experiments.pages.coverage import CLAIM_TARGETS, Coverage, coverage_table, overall, standing
+from ewnmf.experiments.pages.coverage import CLAIM_TARGETS, Coverage, coverage_table, hours_left, overall, standing
 from ewnmf.experiments.pages.diagram import Lane, method_diagram
 from ewnmf.experiments.pages.material import Material
 from ewnmf.experiments.pages.statistics import MAIN, experiment, results
@@ -55,6 +55,24 @@ def test_coverage_counts_runs_by_kind_and_whole_starts():
         "all 10",
     ]
     assert overall(rows_of(specs)) == Coverage(400, len(planned(["all"])))
+
+
+def test_what_more_hours_would_add_is_said():
+    """Missing runs by target, those that several share in the first; with and without the data sets."""
+    specs = planned(["all"])
+    assert hours_left(rows_of(specs)) == ""
+    without = [spec for spec in specs if not (spec.dataset == "tdt2" and spec.draw is not None)]
+    said = hours_left(rows_of(without))
+    found = re.fullmatch(
+        r"What is missing takes about (\d+) hours of one core: "
+        r"Fig. 9 about (\d+) hours, Choice of gamma about (\d+) hours.",
+        said,
+    )
+    assert found
+    total, texts, choice = map(int, found.groups())
+    assert abs(total - texts - choice) <= 1
+    few = [spec for spec in specs if spec.key != TARGETS["fig10"].specs()[0].key]
+    assert hours_left(rows_of(few)).endswith("takes less than an hour of one core: Fig. 10 less than an hour.")
 
 
 @pytest.mark.parametrize(("draws", "judged"), [(1, False), (2, True)])

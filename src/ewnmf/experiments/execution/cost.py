@@ -43,10 +43,13 @@ _TERMS = 140
 
 
 class Estimator:
-    """Seconds that runs take; with the data folder at hand the sizes of drawn categories are known."""
+    """Seconds that runs take; with the data folder at hand the sizes of drawn categories are known.
 
-    def __init__(self, home: str | None = None) -> None:
-        self._sizes = lru_cache(lambda dataset: _sizes(dataset, home))
+    Where not `by_size`, a category has as many points as the mean one, with and without data.
+    """
+
+    def __init__(self, home: str | None = None, *, by_size: bool = True) -> None:
+        self._sizes = lru_cache(lambda dataset: _sizes(dataset, home) if by_size else None)
         self._points = lru_cache(None)(self._count)
 
     def seconds(self, spec: Spec) -> float:
@@ -74,7 +77,7 @@ class Estimator:
 def _of_texts(spec: Spec, n: float, m: int) -> float:
     """An iteration on texts: the terms of each without weights, with weights all terms that occur in one of them."""
     if spec.method == "ewnmf":
-        return n * min(m, round(490 * sqrt(n))) * (17 + 0.9 * spec.k) * 1e-9
+        return n * min(m, round(490 * sqrt(n))) * (5 + 0.5 * spec.k) * 1e-9
     return n * _TERMS * (25 + 6.5 * spec.k) * 1e-9
 
 

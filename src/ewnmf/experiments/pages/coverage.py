@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
+from ewnmf.experiments.execution.cost import Estimator
 from ewnmf.experiments.pages.judgement import NOT_RUN
 from ewnmf.experiments.pages.markup import Table
 from ewnmf.experiments.pages.verdicts import Verdict
@@ -16,7 +17,16 @@ from ewnmf.experiments.protocol.spec import RULES
 if TYPE_CHECKING:
     from ewnmf.experiments.protocol.spec import Row, Spec
 
-__all__ = ["CLAIM_TARGETS", "Coverage", "coverage_of", "coverage_table", "overall", "standing", "target_title"]
+__all__ = [
+    "CLAIM_TARGETS",
+    "Coverage",
+    "coverage_of",
+    "coverage_table",
+    "hours_left",
+    "overall",
+    "standing",
+    "target_title",
+]
 
 ENOUGH = 0.2
 """A claim is judged where every table and figure that it speaks of has this share of its runs."""
@@ -93,6 +103,29 @@ def coverage_table(rows: Sequence[Row], targets: Sequence[str] = tuple(TARGETS))
         cells = map(str, (coverage_of(specs, there), *kinds, _whole(specs, there)))
         lines.append([title, *(cell.replace(" ", NO_BREAK) for cell in cells)])
     return Table(["", "runs", *_KINDS, "whole starts or draws"], lines)
+
+
+def hours_left(rows: Sequence[Row], targets: Sequence[str] = tuple(TARGETS)) -> str:
+    """What more hours of one core would add, as a sentence; nothing where nothing is missing.
+
+    A run that several targets share is of the first of them.
+    """
+    there, estimator, hours = {row.spec for row in rows}, Estimator(by_size=False), {}
+    for name in targets:
+        left = [spec for spec in _planned((name,)) if spec not in there]
+        there.update(left)
+        if left:
+            hours[name] = sum(map(estimator.seconds, left)) / 3600
+    if not hours:
+        return ""
+    each = ", ".join(f"{target_title(name)} {_hours(hours[name])}" for name in sorted(hours, key=_place))
+    return f"What is missing takes {_hours(sum(hours.values()))} of one core: {each}."
+
+
+def _hours(hours: float) -> str:
+    if hours < 1:
+        return "less than an hour"
+    return f"about {hours:.0f} hour{'s' if round(hours) > 1 else ''}"
 
 
 def _whole(specs: Iterable[Spec], there: set[Spec]) -> Coverage:

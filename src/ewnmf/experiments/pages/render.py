@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from ewnmf.experiments.execution.files import replace_file
 from ewnmf.experiments.pages import choice_page, tables
-from ewnmf.experiments.pages.coverage import ENOUGH, coverage_table, overall, standing
+from ewnmf.experiments.pages.coverage import ENOUGH, coverage_table, hours_left, overall, standing
 from ewnmf.experiments.pages.front import CHAPTERS, chapter
 from ewnmf.experiments.pages.markup import Picture, Section, Sheet, Table, bullets, wrapped
 from ewnmf.experiments.pages.material import Material
@@ -183,10 +183,11 @@ def _page(material: Material, judged: Sequence[Verdict], chapters: Sequence[Sect
     runs = overall(material.rows)
     part = "All" if runs.present == runs.planned else f"{runs.present} of the"
     summary = f"{part} {runs.planned} runs of the full protocol are there: [what each figure stands on]({AT})."
+    table = coverage_table(material.rows)
     parts = [
         Section("What holds", [claims, wrapped(summary)]),
         *chapters,
-        Section("What it stands on", [wrapped(STANDS_ON), coverage_table(material.rows)]),
+        Section("What it stands on", [wrapped(f"{STANDS_ON} {hours_left(material.rows)}".strip()), table]),
     ]
     return "\n\n".join([INTRODUCTION, *(part.markdown() for part in parts)]) + "\n"
 
