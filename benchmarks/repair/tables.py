@@ -88,7 +88,7 @@ def targets(study: Study) -> list[Target]:
     taught = _share([rows[TAUGHT].auc >= FOUND for rows in sensors if TAUGHT in rows])
     also = "" if taught is None else f"; {TAUGHT} {taught:.2f}"
     best = [rows[DEFAULT].error <= CLOSE * min(_rivals(rows)) for rows in every]
-    worst = [rows[DEFAULT].error / rows[NOTHING].error for rows in every if rows[NOTHING].error > 0]
+    worst, at_best = _harm(every, DEFAULT), _harm(every, TAUGHT)
     nothing, pursuit = "error / doing nothing", "error / robust PCA"
     answers = [
         *(
@@ -122,11 +122,21 @@ def targets(study: Study) -> list[Target]:
             max(worst, default=None),
             "at most",
             HARMLESS,
-            beside=f"{sum(error > HARMLESS for error in worst)} above {HARMLESS}",
+            beside=_above(worst) + (f"; {TAUGHT} {max(at_best):.2f}, {_above(at_best)}" if at_best else ""),
         ),
         Target("largest change / spread", "undamaged", change, "at most", 0.1, beside=f"{len(study.clean)} tables"),
         Target("largest fit error / NMF's", "undamaged", fit, "at most", 1.02),
     ]
+
+
+def _harm(settings: Sequence[Rows], method: str) -> list[float]:
+    """The errors of a method in units of doing nothing, where it was run."""
+    there = [rows for rows in settings if method in rows and rows[NOTHING].error > 0]
+    return [rows[method].error / rows[NOTHING].error for rows in there]
+
+
+def _above(errors: Sequence[float]) -> str:
+    return f"{sum(error > HARMLESS for error in errors)} of {len(errors)} above {HARMLESS}"
 
 
 def _share(answers: Sequence[bool]) -> float | None:

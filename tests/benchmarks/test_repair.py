@@ -113,6 +113,9 @@ def test_oracles_are_no_rivals_and_stand_beside_the_target() -> None:
     assert found["best or within 10 %", "all damaged settings"].measured == 1
     assert found["mean AUC", "tep, column faults"].measured == 0.8
     assert found["mean AUC", "tep, column faults"].beside == f"{TAUGHT} 0.85"
+    harm = found["largest error / doing nothing", "all damaged settings"]
+    assert harm.measured == 0.5
+    assert harm.beside == f"0 of 1 above 1.02; {TAUGHT} 0.05, 0 of 1 above 1.02"
 
 
 def test_weightings_are_compared_where_all_were_run() -> None:
