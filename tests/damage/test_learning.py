@@ -178,3 +178,19 @@ def test_an_event_that_two_sensors_of_the_same_see_is_no_damage():
     suspects = verdict.suspects(1e-4)
     assert not suspects[60:64].any()
     assert suspects[140:144, 9].all()
+
+
+@pytest.mark.parametrize("kinds", [1, 2])
+def test_regressions_are_asked_where_points_are_of_one_kind(monkeypatch, kinds):
+    """Not of two, one after the other, in most attributes of which the second is higher."""
+    asked = []
+
+    def relearned(now, *rest):
+        asked.append(now)
+        return now
+
+    monkeypatch.setattr("ewnmf.damage.learning.relearned", relearned)
+    X = np.random.default_rng(0).normal(size=(200, 12))
+    X[100:, :9] += 3 * (kinds - 1)
+    learn(sample(X))
+    assert bool(asked) is (kinds == 1)
