@@ -84,6 +84,12 @@ def test_an_edit_of_inlined_code_is_seen(package: Path) -> None:
     assert len(second) == 3
 
 
+def test_old_machine_code_of_every_entry_point_is_removed() -> None:
+    room = SOURCE / "kernels" / "compiled"
+    have = {path.stem for path in room.glob("*.py") if "\n@entry(" in path.read_text(encoding="utf-8")}
+    assert have <= set(compiling._ENTRIES)
+
+
 def test_the_folder_is_numbas(package: Path, tmp_path: Path) -> None:
     program = MEASURE + "print(len(passes.measure_rows.stats.cache_hits), len(passes.measure_rows.stats.cache_misses))"
     for hits in ("0 1", "1 0"):

@@ -101,6 +101,7 @@ _ENTRIES = (
     "stored",
     "sweeps",
     "vector_math",
+    "wide",
 )
 """The modules that have, or once had, entry points."""
 
