@@ -12,8 +12,8 @@ from pathlib import Path
 from benchmarks import cold, defaults, descent, field, growth, iterations, memory, shares, small
 from benchmarks.machine import describe
 from benchmarks.plan import FULL, QUICK, Plan
-from benchmarks.problems import ROOT
 from benchmarks.report import SMOKE, Section, target_table, write
+from benchmarks.stored import ROOT
 
 __all__ = ["main"]
 

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 
-from benchmarks.problems import ROOT
+from benchmarks.stored import ROOT
 
 __all__ = ["run_child"]
 

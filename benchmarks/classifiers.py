@@ -8,11 +8,9 @@ they come from. Data is found by `EWNMF_DATA` or beside the repository.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import warnings
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from benchmarks.problems import ROOT
 from benchmarks.report import Table
+from benchmarks.stored import stored_set
 from ewnmf import Repairer
 from ewnmf.datasets import DAMAGES, make_damage
 
@@ -50,9 +48,7 @@ def halves(name: str, damage: str, strength: str, seed: int) -> tuple[list[Array
     if name == "digits":
         X, y = load_digits(return_X_y=True)
     else:
-        folder = Path(os.environ.get("EWNMF_DATA", ROOT.parent / "shared" / "data"))
-        with np.load(folder / f"{name}.npz") as file:
-            X, y = file["X"].astype(np.float64), file["y"]
+        X, y = stored_set(name)
     drawn = np.random.default_rng(seed).permutation(len(X))[:POINTS]
     clean, classes = np.array_split(X[drawn], 2), np.array_split(y[drawn], 2)
     shape = (8, 8) if name == "digits" else None

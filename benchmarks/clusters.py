@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -20,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from benchmarks.problems import ROOT
 from benchmarks.report import Table
+from benchmarks.stored import ROOT, data_home, stored_set
 from ewnmf import datasets, factorize
 from ewnmf.experiments.execution.execute import clustering
 from ewnmf.experiments.protocol.cases import CASES
@@ -51,13 +50,11 @@ class Run(NamedTuple):
 
 def load(name: str, seed: int) -> tuple[Any, Array, int, str]:
     """Points scaled to [0, 1], their classes, the number of these, and the loss."""
-    shared = ROOT.parent / "shared" / "data"
-    home = os.environ.get("EWNMF_DATA") or (str(shared) if shared.is_dir() else None)
     if name == "pie10":
-        with np.load(f"{home}/pie10.npz") as file:
-            return datasets.scale_points(file["X"]), file["y"], len(np.unique(file["y"])), "euclidean"
-    spec = BY_NAME[name].start(BY_NAME[name].seed(seed))
-    given = sample(spec, home)
+        X, classes = stored_set(name)
+        return datasets.scale_points(X), classes, len(np.unique(classes)), "euclidean"
+    spec, home = BY_NAME[name].start(BY_NAME[name].seed(seed)), data_home()
+    given = sample(spec, None if home is None else str(home))
     assert given.classes is not None
     return given.X, given.classes, spec.k, spec.loss
 

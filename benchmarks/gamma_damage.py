@@ -11,10 +11,8 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
 import ewnmf
-from benchmarks.problems import ROOT
 from benchmarks.report import Table
+from benchmarks.stored import stored_set
 from ewnmf import GammaPath
 from ewnmf.datasets import make_damage, make_sensors, make_spectra
 
@@ -46,9 +44,7 @@ def load(name: str, seed: int) -> tuple[Array, int, tuple[int, int] | None]:
         return _scaled(make_sensors(400, 40, n_sources=4, random_state=seed)), RANKS[name], None
     if name == "spectra":
         return make_spectra(300, 150, random_state=seed), RANKS[name], None
-    folder = Path(os.environ.get("EWNMF_DATA", ROOT.parent / "shared" / "data"))
-    with np.load(folder / f"{name}.npz") as file:
-        X, labels = file["X"].astype(np.float64), file.get("y")
+    X, labels = stored_set(name)
     if name in FACES:
         return _some(X / 255, seed), len(np.unique(labels)), FACES[name]
     return _scaled(_some(X, seed)), RANKS[name], None

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -31,6 +29,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.report import Table
 from benchmarks.solvers import clustering
+from benchmarks.stored import data_home
 from ewnmf import datasets
 from ewnmf.choosing.gamma import HALVINGS, _Hidden, _Judge, _Neighbours, _Trials, _walk
 from ewnmf.choosing.neighbours import FAR, NEIGHBOURS, STARTS, Neighbourhoods, _apart, partitions, unlikeness
@@ -209,8 +208,7 @@ def contest(X: Array, target: Array, seed: int, *, hide: bool = False, max_iter:
 def load(name: str, seed: int) -> tuple[Array, Array]:
     """Images and classes of a set, every image scaled to [0, 1]; the seed draws the occlusions."""
     images, _, damage = name.partition("-")
-    home = os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data"
-    fetch = load_digits if images == "digits" else partial(getattr(datasets, f"fetch_{images}"), data_home=home)
+    fetch = load_digits if images == "digits" else partial(getattr(datasets, f"fetch_{images}"), data_home=data_home())
     X, target = fetch(return_X_y=True)
     X = datasets.scale_points(X)
     if damage:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import rank
-from benchmarks.problems import ROOT
+from benchmarks.stored import data_home
 from ewnmf import EWNMF, NMF, RankPath, select_rank
 from ewnmf.demo import comparison as demo
 from ewnmf.demo import repair
@@ -77,9 +76,7 @@ def demonstrations() -> dict[str, dict[str, Any]]:
 
 def mended(*, faces: bool = True) -> dict[str, dict[str, Any]]:
     """What the pictures of mended damage show; faces where they are asked for and there."""
-    shared = ROOT.parent / "shared" / "data"
-    home = shared if "EWNMF_DATA" not in os.environ and shared.is_dir() else None
-    return repair.shown(repair.sensors_of(0), repair.faces_of(0, home) if faces else None)
+    return repair.shown(repair.sensors_of(0), repair.faces_of(0, data_home()) if faces else None)
 
 
 def rank_path(data: str, model: Any, candidates: Sequence[int] | None = None) -> RankPath:

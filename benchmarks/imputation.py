@@ -8,9 +8,7 @@ the observed entries, which it hides from itself, and is then fitted to all that
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.impute import KNNImputer, SimpleImputer
 
+from benchmarks.stored import data_home
 from ewnmf import EWNMF, NMF, datasets
 
 Array = NDArray[Any]
@@ -103,8 +102,7 @@ def contest(X: Array, share: float, seed: int, fillers: dict[str, list[Filler]])
 
 def data() -> dict[str, Array]:
     """Digits and faces, every value in [0, 1]."""
-    home = os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data"
-    faces, _ = datasets.fetch_yale(data_home=home, return_X_y=True)
+    faces, _ = datasets.fetch_yale(data_home=data_home(), return_X_y=True)
     return {"digits": load_digits().data / 16, "Yale": datasets.scale_points(faces)}
 
 

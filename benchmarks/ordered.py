@@ -8,10 +8,8 @@ table, in units of its spread. Faces and letters are found by `EWNMF_DATA` or be
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,8 +17,8 @@ from numpy.typing import NDArray
 from sklearn import datasets
 
 import ewnmf
-from benchmarks.problems import ROOT
 from benchmarks.report import Table
+from benchmarks.stored import stored_set
 
 __all__ = ["main", "seen"]
 
@@ -43,8 +41,7 @@ def classes_in_order(name: str, points: int) -> Array:
         given = LOADED[name]()
         X, labels = given.data, given.target
     else:
-        with np.load(Path(os.environ.get("EWNMF_DATA", ROOT.parent / "shared" / "data")) / f"{name}.npz") as file:
-            X, labels = file["X"].astype(np.float64), file["y"]
+        X, labels = stored_set(name)
     if name == "tox171":
         X = np.log(X)
     X = X[np.argsort(labels, kind="stable")][: points or None, :: 10 if X.shape[1] > WIDEST else 1]

@@ -25,8 +25,8 @@ from sklearn.preprocessing import normalize
 
 import ewnmf
 from benchmarks.defaults import quietly
-from benchmarks.problems import ROOT
 from benchmarks.report import Table
+from benchmarks.stored import stored_set
 from ewnmf import datasets
 from ewnmf.metrics import clustering_accuracy
 
@@ -51,8 +51,7 @@ def load(name: str, damage: str | None, seed: int) -> Case:
     if name == "digits":
         X, groups = load_digits(return_X_y=True)
     else:
-        with np.load(ROOT.parent / "shared" / "data" / f"{name}.npz") as file:
-            X, groups = file["X"].astype(np.float64), file["y"]
+        X, groups = stored_set(name)
     clean = datasets.scale_points(X)
     if damage is None:
         return Case(clean, clean, np.zeros(clean.shape, dtype=bool), groups)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
+from benchmarks.stored import data_home
 from ewnmf import datasets
 
-__all__ = ["ROOT", "Problem", "data_problem", "random_problem", "size"]
+__all__ = ["Problem", "data_problem", "random_problem", "size"]
 
 Array = NDArray[Any]
-ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +79,5 @@ def data_problem(name: str, K: int, *, download: bool = False, limit: int | None
     if name == "digits":
         X = load_digits().data
     else:
-        X = getattr(datasets, f"fetch_{name}")(data_home=_data_home(), download_if_missing=download).data
+        X = getattr(datasets, f"fetch_{name}")(data_home=data_home(), download_if_missing=download).data
     return started(np.ascontiguousarray(datasets.scale_points(X[:limit])), K)
-
-
-def _data_home() -> Path | None:
-    """``EWNMF_DATA`` or the user's data folder (None), unless data is shared beside the repository."""
-    shared = ROOT.parent / "shared" / "data"
-    return shared if "EWNMF_DATA" not in os.environ and shared.is_dir() else None

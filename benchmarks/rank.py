@@ -8,7 +8,6 @@ the repository.
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 from sklearn.preprocessing import normalize
 
+from benchmarks.stored import data_home
 from ewnmf import EWNMF, NMF, RankPath, datasets, select_rank
 from ewnmf.choosing.holdout import held_out_losses, trimmed_mean
 from ewnmf.fitting.points import Points
@@ -71,19 +71,19 @@ def judge_known(model: Any, kind: str, rank: int, draws: int) -> str:
 
 def real_set(name: str) -> tuple[Array, int]:
     """Digits, faces or news by their names in `REAL`, with the number of classes."""
-    home = os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data"
     kind, _, damage = name.partition(", ")
     if kind == "digits":
         X, classes, block = load_digits().data[:600] / 16, 10, 3
     elif kind == "Yale":
-        X, classes, block = datasets.scale_points(datasets.fetch_yale(data_home=home, return_X_y=True)[0]), 15, 12
+        faces, _ = datasets.fetch_yale(data_home=data_home(), return_X_y=True)
+        X, classes, block = datasets.scale_points(faces), 15, 12
     else:
-        return _news(home), 5
+        return _news(), 5
     return (datasets.occlude(X, block=block, random_state=0)[0] if damage else X), classes
 
 
-def _news(home: Any) -> Array:
-    texts, topics = datasets.fetch_tdt2(data_home=home, return_X_y=True)
+def _news() -> Array:
+    texts, topics = datasets.fetch_tdt2(data_home=data_home(), return_X_y=True)
     rng = np.random.default_rng(0)
     rows = rng.permutation(np.flatnonzero(np.isin(topics, range(5, 10))))[:300]
     words = texts[rows].astype(float)

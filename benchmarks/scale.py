@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks.children import run_child
 from benchmarks.machine import describe
+from benchmarks.stored import data_home
 
 warnings.simplefilter("ignore")
 
@@ -71,7 +72,7 @@ def text(options: argparse.Namespace) -> dict[str, Any]:
 
     import ewnmf
 
-    path = Path(os.environ.get("EWNMF_DATA", "")) / "tdt2_X.npz"
+    path = (data_home() or Path()) / "tdt2_X.npz"
     if path.is_file():
         X = sparse.csr_array(sparse.load_npz(path)).astype(np.float64)
     else:

@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.preprocessing import normalize
 
+from benchmarks.stored import data_home
 from ewnmf import datasets, factorize
 from ewnmf.metrics import clustering_accuracy
 
@@ -48,11 +47,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=3)
     seeds = parser.parse_args().seeds
-    home = os.environ.get("EWNMF_DATA") or Path(__file__).parents[2] / "shared" / "data"
     print(f"| data | gamma | run | E | accuracy, raw codes | accuracy, unit codes |  (means of {seeds} seeds)")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, (fetch, K) in DATA.items():
-        X, target = fetch(data_home=home, return_X_y=True)
+        X, target = fetch(data_home=data_home(), return_X_y=True)
         X = datasets.scale_points(X)
         for gamma in GAMMAS:
             for label, options in RUNS.items():

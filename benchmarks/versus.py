@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.problems import ROOT, Array, random_problem, size
+from benchmarks.problems import Array, random_problem, size
 from benchmarks.report import Table
+from benchmarks.stored import ROOT
 from ewnmf import EWNMF, factorize
 
 __all__ = ["CASES", "Case", "main", "measure"]

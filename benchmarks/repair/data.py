@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.datasets import load_digits
 
-from benchmarks.problems import ROOT
+from benchmarks.stored import stored_set
 from ewnmf.datasets import DAMAGES, make_damage, make_sensors, make_spectra
 
 __all__ = ["COLUMN_KINDS", "FACES", "KINDS", "MADE", "MIXED", "NONE", "SETS", "STRENGTHS", "Table", "damaged", "load"]
@@ -62,9 +60,7 @@ def load(name: str, seed: int, points: int = POINTS) -> Table:
 
 
 def _stored(name: str, rng: np.random.Generator, points: int) -> Table:
-    folder = Path(os.environ.get("EWNMF_DATA", ROOT.parent / "shared" / "data"))
-    with np.load(folder / f"{name}.npz") as file:
-        X, labels = file["X"].astype(np.float64), file.get("y")
+    X, labels = stored_set(name)
     if name == "tep":
         start = int(rng.integers(len(X) - points + 1)) if 0 < points < len(X) else 0
         return Table(_columns_scaled(X[start : start + points] if points else X), RANK, mixed=True)

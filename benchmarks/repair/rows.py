@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.problems import ROOT
+from benchmarks.stored import ROOT
 
 __all__ = ["KEPT", "WORKING", "Row", "Setting", "add", "export", "read"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.problems import ROOT
+from benchmarks.stored import ROOT
 from benchmarks.versus import main, measure
 
 
