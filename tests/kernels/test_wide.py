@@ -1,4 +1,4 @@
-"""Sweeps by tiles of attributes against the NumPy reference."""
+"""Sweeps by tiles of attributes, and of stored entries alone, against the NumPy reference."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from itertools import product
 
 import numpy as np
 import pytest
+from scipy.sparse import csc_array
 
-from ewnmf import losses, weightings
+from ewnmf import factorize, losses, weightings
+from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kept
+from ewnmf.models.base import Block
+from ewnmf.storage.sparse import Sparse
 from tests.kernels.test_sweeps import Form, Made, _same_sweep
 
 numba = pytest.importorskip("numba")
@@ -20,8 +24,13 @@ FORMS = [
     Form(losses.KullbackLeibler(), False, False, ENTROPY),
     Form(losses.Euclidean(), False, False, (weightings.Welsch(0.1), weightings.Welsch(10.0))),
 ]
+STORED = [*FORMS[:2], Form(losses.Alpha(2.0), False, False, ENTROPY[:2])]
 SHAPES = [(1, 511, 3), (33, 512, 1), (32, 513, 4), (70, 1100, 7)]
-forms = pytest.mark.parametrize("form", FORMS, ids=str)
+forms = pytest.mark.parametrize(
+    ("form", "stored"),
+    [*((form, False) for form in FORMS), *((form, True) for form in STORED)],
+    ids=lambda value: {True: "stored", False: "dense"}.get(value, str(value)),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -29,18 +38,31 @@ def _tiles_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ewnmf.kernels.compiled.fused._MANY", 1)
 
 
-def _all(form: Form) -> list[Made]:
+def _all(form: Form, stored: bool) -> list[Made]:
     """Problems of every shape under every weighting, with and without silent attributes and weights of points."""
     kinds = product(SHAPES, range(len(form.weightings)), (0, 5))
-    return [
+    all_made = [
         Made(form, shape=shape, weighting=w, silent=silent, points=silent > 0, single=False, prior=False, seed=at)
         for at, (shape, w, silent) in enumerate(kinds)
     ]
+    for made in all_made:
+        made.block = _thinned(made.block) if stored else made.block
+        assert isinstance(made.fused, FusedKernel)
+        found = made.fused._stored(made.block, made.reference.problem.weighting)
+        assert (found is not None) == stored
+    return all_made
+
+
+def _thinned(block: Block) -> Block:
+    """The block with few entries left, none in its first point; beside it what is stored."""
+    X = np.where(np.random.default_rng(0).random(block.X.shape) < 0.03, block.X, 0)
+    X[:, 0] = 0
+    return block._replace(X=np.asfortranarray(X), stored=csc_array(X))
 
 
 @forms
-def test_codes_first(form: Form) -> None:
-    for made in _all(form):
+def test_codes_first(form: Form, stored: bool) -> None:
+    for made in _all(form, stored):
         weighting = made.reference.problem.weighting
         mine, theirs = (
             kernel.sweep_codes_first(made.block, made.H, (made.W,), None, weighting)
@@ -53,8 +75,8 @@ def test_codes_first(form: Form) -> None:
 
 
 @forms
-def test_components_first(form: Form) -> None:
-    for made in _all(form):
+def test_components_first(form: Form, stored: bool) -> None:
+    for made in _all(form, stored):
         weighting = made.reference.problem.weighting
         for before in (((made.before,), weighting), ((made.before,), weighting.start())):
             mine, theirs = (
@@ -65,8 +87,8 @@ def test_components_first(form: Form) -> None:
 
 
 @forms
-def test_weights_that_are_kept_are_those_made_anew(form: Form) -> None:
-    for made in _all(form):
+def test_weights_that_are_kept_are_those_made_anew(form: Form, stored: bool) -> None:
+    for made in _all(form, stored):
         weighting, room = made.reference.problem.weighting, np.empty_like(made.block.X)
         first = made.fused.sweep_components_first(
             made.block, made.H, (made.W,), None, ((made.before,), weighting), Kept(room, False)
@@ -77,3 +99,36 @@ def test_weights_that_are_kept_are_those_made_anew(form: Form) -> None:
         assert np.array_equal(kept.H, anew.H)
         assert all(map(np.array_equal, kept.stats, anew.stats))
         assert kept.measure == anew.measure
+
+
+@pytest.mark.parametrize("loss", ["euclidean", "kullback-leibler"])
+def test_sparse_and_dense_data_lead_to_the_same(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, looked = np.random.default_rng(0), []
+    X = np.where(rng.random((90, 700)) < 0.04, rng.random((90, 700)), 0)
+    before = FusedKernel._stored
+
+    def look(self, block, weighting):
+        found = before(self, block, weighting)
+        looked.append(found is not None)
+        return found
+
+    monkeypatch.setattr(FusedKernel, "_stored", look)
+    mine, theirs, threaded = (
+        factorize(data, 4, loss=loss, gamma=0.1, solver="mu", max_iter=20, n_jobs=n_jobs, rng=np.random.default_rng(1))
+        for data, n_jobs in ((csc_array(X).tocsr(), 1), (X, 1), (csc_array(X).tocsr(), 2))
+    )
+    assert any(looked)
+    assert not all(looked)
+    np.testing.assert_allclose(mine.history, theirs.history, rtol=1e-9)
+    np.testing.assert_allclose(mine.codes, theirs.codes, rtol=1e-6, atol=1e-9)
+    assert np.array_equal(mine.codes, threaded.codes)
+
+
+def test_entries_stored_in_parts_and_many_entries_are_taken_as_dense() -> None:
+    X = csc_array(np.eye(40, 9))
+    apart = csc_array((np.ones(2), np.array([3, 3]), np.array([0, 2])), shape=(40, 1))
+    kernel, many = _all(FORMS[0], False)[0].fused, csc_array(np.ones((40, 9)))
+    assert isinstance(kernel, FusedKernel)
+    assert Sparse(apart).block(slice(0, 1)).stored is None
+    assert kernel._stored(Sparse(X).block(slice(0, 9)), ENTROPY[0]) is not None
+    assert kernel._stored(Sparse(many).block(slice(0, 9)), ENTROPY[0]) is None

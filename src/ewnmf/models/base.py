@@ -48,12 +48,14 @@ class Block(NamedTuple):
     """Some points: data ``X`` (M x b), priors ``P`` (M x b) and point weights ``s`` (b), None meaning ones.
 
     `silent` attributes are left out of ``X``: zero in every point, they cost nothing and only share the weights.
+    `stored` is ``X`` again as canonical compressed columns, where it is sparse.
     """
 
     X: Array
     P: Array | None = None
     s: Array | None = None
     silent: int = 0
+    stored: Any = None
 
 
 class Terms(NamedTuple):

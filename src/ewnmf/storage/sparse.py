@@ -32,9 +32,16 @@ class Sparse(Dense):
 
     def points(self, cut: slice) -> Array:
         """The data of `cut`, dense (M x b)."""
-        part = self.X if (cut.start, cut.stop) == (0, self.n_points) else self.X[:, cut]
-        dense: Array = part.toarray(order="F")
+        dense: Array = self._part(cut).toarray(order="F")
         return dense
+
+    def _part(self, cut: slice) -> Any:
+        return self.X if (cut.start, cut.stop) == (0, self.n_points) else self.X[:, cut]
+
+    def block(self, cut: slice) -> Block:
+        """The points of `cut`, dense, beside what is stored of them."""
+        stored = self._part(cut) if self.X.has_canonical_format else None
+        return super().block(cut)._replace(stored=stored)
 
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points; of wide ones not too few, since the sums (M x K) of every block are made and added."""

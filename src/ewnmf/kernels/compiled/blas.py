@@ -136,18 +136,24 @@ def tile_product(gemm, left, right, start, width, out):
 
 
 @njit(**_OPTIONS)
-def add_tile_product(gemm, left, right, start, width, out):
-    """``out += left[:, :width] @ right[:, start : start + width].T``, rows contiguous, for as many as `out` has."""
+def add_tile_product(gemm, left, right, start, width, every, out):
+    """``out += left[:, :width] @ right[:, start : start + width].T``, rows contiguous, for as many as `out` has.
+
+    Only `every` so many-th row, from the first on.
+    """
     n, K = out.shape
-    shape, stride = (K, n, width), left.shape[1]
-    _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right[:, start:], right.shape[1], left, stride, 1.0, out, K)
+    shape, stride = (K, -(-n // every), width), every * left.shape[1]
+    _gemm(gemm, (_TRANSPOSED, _PLAIN), shape, right[:, start:], right.shape[1], left, stride, 1.0, out, every * K)
 
 
 @njit(**_OPTIONS)
-def add_tile_sums(gemm, codes, pulls, start, width, out):
-    """Add ``codes.T @ pulls`` to a tile of `out` (K x 2m): even rows to its first half, odd ones to its last."""
+def add_tile_sums(gemm, codes, pulls, start, width, first, out):
+    """Add ``codes.T @ pulls`` to a tile of `out` (K x 2m): even rows to its first half, odd ones to its last.
+
+    With ``first = 1`` to its last half alone.
+    """
     n, K = codes.shape
     m, stride = out.shape[1] // 2, pulls.shape[1]
-    for half in range(2):
+    for half in range(first, 2):
         right, sums = pulls[half:], out[:, half * m + start :]
         _gemm(gemm, (_PLAIN, _TRANSPOSED), (width, K, n), right, 2 * stride, codes, K, 1.0, sums, 2 * m)

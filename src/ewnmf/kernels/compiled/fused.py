@@ -18,6 +18,7 @@ from ewnmf.kernels.compiled.records import (
     How,
     Left,
     Room,
+    StoredEntries,
     Systems,
     Tiles,
     Work,
@@ -38,6 +39,8 @@ __all__ = ["FusedKernel"]
 
 _MANY = 8192
 """Attributes from which on a sweep takes tiles of them."""
+_FEW = 0.05
+"""Up to this share of stored entries those are multiplied one by one."""
 
 
 class _Latest:
@@ -103,7 +106,8 @@ class FusedKernel(Kernel):
         return self._sweep_codes(block, H, basis, weighting, block.X.T[:0])
 
     def _sweep_codes(self, block: Block, H: Array, basis: Basis, weighting: Weighting, kept: Array) -> Swept:
-        left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
+        left, how = _left(block, H), self._how(weighting, H.dtype)
+        given = self._given(block, weighting, self._stored(block, weighting))
         sweeps, room = self._sweeps(block, H, weighting)
         sweeps.sweep_codes_first(given, how, self._work(H, basis), room, left, kept)
         return _swept(left, block, weighting)
@@ -170,8 +174,8 @@ class FusedKernel(Kernel):
         weighting = self.problem.weighting
         if not (self._compiles(weighting) and self._compiles(before[1])):
             return super().sweep_components_first(block, H, basis, shared, before)
-        left, given, how = _left(block, H), self._given(block, weighting), self._how(weighting, H.dtype)
-        given_before = self._given(block, before[1])
+        left, how, stored = _left(block, H), self._how(weighting, H.dtype), self._stored(block, weighting)
+        given, given_before = (self._given(block, each, stored) for each in (weighting, before[1]))
         room = block.X.T[:0] if kept is None else kept.weights.T
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
@@ -274,7 +278,7 @@ class FusedKernel(Kernel):
             return False
         return not weighting.adaptive or weighting.scalar(np.float64) is not None
 
-    def _given(self, block: Block, weighting: Weighting) -> Given:
+    def _given(self, block: Block, weighting: Weighting, stored: StoredEntries | None = None) -> Given:
         """The block for compiled code, with its weights where they do not depend on the losses."""
         X, nothing = block.X.T, block.X.T[:0]
         constant = nothing
@@ -282,7 +286,7 @@ class FusedKernel(Kernel):
             constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         # Constant weights have their priors in them, and can do with the machine code of data without any.
         P = block.P.T if block.P is not None and self.problem.weighting.adaptive else None
-        return Given(X, P, nothing[:, 0] if block.s is None else block.s, block.silent, constant)
+        return Given(X, P, nothing[:, 0] if block.s is None else block.s, block.silent, constant, stored)
 
     def _how(self, weighting: Weighting, dtype: Any) -> How:
         """The forms of the loss and of a weighting; constant weights stand in the machine code of the problem's."""
@@ -302,10 +306,18 @@ class FusedKernel(Kernel):
         return Work(loaded.gemm(H.dtype), _writable_rows(H), _writable_rows(basis[0]), self._bounds(H.dtype))
 
     def _sweeps(self, block: Block, H: Array, weighting: Weighting) -> tuple[Any, Room | Tiles]:
-        """The compiled sweeps of a block and their buffers: points of many attributes are swept by tiles of these."""
-        if block.X.shape[0] < _MANY or not weighting.adaptive or block.P is not None:
+        """The compiled sweeps of a block and their buffers."""
+        if not _by_tiles(block, weighting):
             return loaded.sweeps(), self._room(block, H)
         return loaded.wide(), self.scratch.tiles(H.shape[0], block.X.shape[0], H.dtype)
+
+    def _stored(self, block: Block, weighting: Weighting) -> StoredEntries | None:
+        """The stored entries of a block, where it is swept by tiles and so few that these do with them."""
+        X = block.stored
+        if X is None or self.problem.loss.zero_cost is None or not _by_tiles(block, weighting):
+            return None
+        few = X.nnz <= _FEW * X.shape[0] * X.shape[1]
+        return StoredEntries(X.data, X.indices, X.indptr) if few else None
 
     def _room(self, block: Block, H: Array) -> Room:
         return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
@@ -332,6 +344,11 @@ class FusedKernel(Kernel):
         rows = self.scratch.take("A", (A.shape[1], A.shape[0]), A.dtype)
         rows[...] = A.T
         return rows
+
+
+def _by_tiles(block: Block, weighting: Weighting) -> bool:
+    """Whether a block is swept by tiles of its attributes, of which it has many."""
+    return block.X.shape[0] >= _MANY and weighting.adaptive and block.P is None
 
 
 def _writable_rows(F: Array) -> Array:

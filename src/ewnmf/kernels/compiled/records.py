@@ -6,13 +6,22 @@ from typing import Any, NamedTuple
 
 from ewnmf._types import Array, Float64
 
-__all__ = ["Before", "Bounds", "Given", "How", "Left", "Room", "Slots", "Systems", "Tiles", "Work"]
+__all__ = ["Before", "Bounds", "Given", "How", "Left", "Room", "Slots", "StoredEntries", "Systems", "Tiles", "Work"]
+
+
+class StoredEntries(NamedTuple):
+    """The entries of a block that are not zero, point after point, each point's in the order of its attributes."""
+
+    data: Array
+    indices: Array
+    indptr: Array
 
 
 class Given(NamedTuple):
     """A block, rows as points. ``P`` may be None, an empty ``s`` stands for ones; `constant` are its weights.
 
-    Weights that depend on the losses leave `constant` empty.
+    Weights that depend on the losses leave `constant` empty. Where only `stored` entries are to be looked at they are
+    there, else None.
     """
 
     X: Array
@@ -20,6 +29,7 @@ class Given(NamedTuple):
     s: Array
     silent: int
     constant: Array
+    stored: StoredEntries | None = None
 
 
 class How(NamedTuple):

@@ -11,22 +11,21 @@ import numpy as np
 from numba import njit
 from numba.extending import overload
 
-from ewnmf.kernels.compiled.blas import add_tile_product, add_tile_sums, tile_product
+from ewnmf.kernels.compiled.blas import tile_product
 from ewnmf.kernels.compiled.entry import entry
 from ewnmf.kernels.compiled.formulas import has, share, shortfall
 from ewnmf.kernels.compiled.options import ENTRY, ROW
 from ewnmf.kernels.compiled.rows import (
     copy_row,
     fill_row,
-    losses_of_row,
     lowest_of_row,
-    pull_row,
     shares,
     slopes,
     sum_of_row,
     values,
 )
 from ewnmf.kernels.compiled.sweeps import add_penalty, scale_codes, step_codes
+from ewnmf.kernels.compiled.tiles import losses_of_tile, multiply_tile, sum_tile
 from ewnmf.kernels.compiled.vector_math import larger, lesser
 
 __all__ = ["POINTS", "TILE", "sweep_codes_first", "sweep_components_first"]
@@ -42,8 +41,8 @@ def _shares_and_shortfalls(weighting, d, t, lacks, lowest):
         lacks[i] = shortfall(weighting, d[i], lowest)
 
 
-def _weigh_part(how, x, y, lowest, d, e, t, sums, judge):
-    """Weights ``t`` of some attributes of a point; what makes its objective is added to `sums`, if they `judge` it.
+def _weigh_part(how, lowest, d, e, t, sums, judge):
+    """Weights ``t`` of losses ``d`` of a point; what makes its objective is added to `sums`, if they `judge` it.
 
     These are the weights that are shares (in any case), the losses, and what shares lack or the weighting's values.
     """
@@ -51,11 +50,10 @@ def _weigh_part(how, x, y, lowest, d, e, t, sums, judge):
 
 
 @overload(_weigh_part, jit_options=ROW)
-def _weigh_part_by(how, x, y, lowest, d, e, t, sums, judge):
+def _weigh_part_by(how, lowest, d, e, t, sums, judge):
     if has(how[1], "share"):
 
-        def shared(how, x, y, lowest, d, e, t, sums, judge):
-            losses_of_row(how.loss, x, y, d)
+        def shared(how, lowest, d, e, t, sums, judge):
             if judge:
                 _shares_and_shortfalls(how.weighting, d, t, e, lowest)
                 sums[1] += sum_of_row(d)
@@ -66,8 +64,7 @@ def _weigh_part_by(how, x, y, lowest, d, e, t, sums, judge):
 
         return shared
 
-    def separate(how, x, y, lowest, d, e, t, sums, judge):
-        losses_of_row(how.loss, x, y, d)
+    def separate(how, lowest, d, e, t, sums, judge):
         slopes(how.weighting, d, t)
         if judge:
             values(how.weighting, d, e)
@@ -130,7 +127,7 @@ def _find_lowest(given, how, gemm, codes, Wt, at, room):
         tile_product(gemm, codes, Wt, start, width, room.Y)
         for r in range(n):
             d = room.rows[0, :width]
-            losses_of_row(how.loss, given.X[at + r, start:end], room.Y[r, :width], d)
+            losses_of_tile(how.loss, given.X, given.stored, at + r, start, room.Y[r, :width], d)
             room.lowest[r] = lesser(room.lowest[r], lowest_of_row(d))
 
 
@@ -139,9 +136,9 @@ def _weigh_tile(given, how, at, n, start, end, room, judge):
     """The weights of a tile, in ``A``, of the points from `at` on whose reconstructions are in ``Y``."""
     width = end - start
     for r in range(n):
-        x, y, t = given.X[at + r, start:end], room.Y[r, :width], room.A[r, start:end]
-        d, e = room.rows[0, :width], room.rows[1, :width]
-        _weigh_part(how, x, y, room.lowest[r], d, e, t, room.sums[r], judge)
+        y, t, d, e = room.Y[r, :width], room.A[r, start:end], room.rows[0, :width], room.rows[1, :width]
+        losses_of_tile(how.loss, given.X, given.stored, at + r, start, y, d)
+        _weigh_part(how, room.lowest[r], d, e, t, room.sums[r], judge)
 
 
 @njit(**ROW)
@@ -155,32 +152,6 @@ def _judge_points(given, how, at, n, room, left):
         if left.seen.size > 0:
             left.seen[0, j], left.seen[1, j], left.seen[2, j] = J, E, L
         room.factors[r] = real(rest)
-
-
-def _pull_part(loss, x, y, t, up, down):
-    """``t * neg`` in `up` and ``t * pos`` in `down`."""
-    raise NotImplementedError
-
-
-@overload(_pull_part, jit_options=ROW)
-def _pull_part_by(loss, x, y, t, up, down):
-    if has(loss, "pos"):
-        return lambda loss, x, y, t, up, down: pull_row(loss, x, y, t, up, down)
-
-    def with_pos_of_one(loss, x, y, t, up, down):
-        pull_row(loss, x, y, t, up, down)
-        copy_row(t, down)
-
-    return with_pos_of_one
-
-
-@njit(**ROW)
-def _pull_tile(X, loss, weights, at, n, start, end, room):
-    """The pulls of a tile under `weights` (n x m), side by side in ``NP``."""
-    width = end - start
-    for r in range(n):
-        x, y, t = X[at + r, start:end], room.Y[r, :width], weights[r, start:end]
-        _pull_part(loss, x, y, t, room.NP[2 * r, :width], room.NP[2 * r + 1, :width])
 
 
 @njit(**ROW)
@@ -199,8 +170,7 @@ def _add_sums(given, loss, work, at, n, new, room, left):
     for start in range(0, m, TILE):
         end = lesser(start + TILE, m)
         tile_product(work.gemm, new, work.Wt, start, end - start, room.Y)
-        _pull_tile(given.X, loss, room.A, at, n, start, end, room)
-        add_tile_sums(work.gemm, room.scaled[:n], room.NP, start, end - start, left.S)
+        sum_tile(work.gemm, loss, given.X, given.stored, room.A, at, n, start, end, room, left.S)
 
 
 @entry(**ENTRY)
@@ -216,8 +186,7 @@ def sweep_codes_first(given, how, work, room, left, kept):
             end = lesser(start + TILE, m)
             tile_product(work.gemm, codes, work.Wt, start, end - start, room.Y)
             _weigh_tile(given, how, at, n, start, end, room, True)
-            _pull_tile(X, loss, room.A, at, n, start, end, room)
-            add_tile_product(work.gemm, room.NP, work.Wt, start, end - start, room.O[: 2 * n])
+            multiply_tile(work, loss, X, given.stored, room.A, at, n, start, end, room)
         _judge_points(given, how, at, n, room, left)
         add_penalty(codes, work.bounds, s[at:to], at, left)
         if kept.size > 0:
@@ -247,8 +216,8 @@ def sweep_components_first(before, given, how, work, room, left, kept):
                 tile_product(work.gemm, codes, before.Wt, start, end - start, room.Y)
                 _weigh_tile(before.given, before.how, at, n, start, end, room, False)
             tile_product(work.gemm, codes, work.Wt, start, end - start, room.Y)
-            _pull_tile(X, loss, constant[at:to] if constant.size > 0 else room.A, at, n, start, end, room)
-            add_tile_product(work.gemm, room.NP, work.Wt, start, end - start, room.O[: 2 * n])
+            weights = constant[at:to] if constant.size > 0 else room.A
+            multiply_tile(work, loss, X, given.stored, weights, at, n, start, end, room)
         if constant.size == 0:
             _judge_points(before.given, before.how, at, n, room, left)
         step_codes(loss, work.bounds, codes, room.O, s[at:to], room.factors, new)
