@@ -11,7 +11,7 @@ from scipy.sparse import csc_array
 from ewnmf import factorize, losses, weightings
 from ewnmf.kernels.compiled.fused import FusedKernel
 from ewnmf.kernels.reference import Kept
-from ewnmf.models.base import Block
+from ewnmf.models.base import Block, SparseBlock
 from ewnmf.storage.sparse import Sparse
 from tests.kernels.test_sweeps import Form, Made, _same_sweep
 
@@ -54,10 +54,10 @@ def _all(form: Form, stored: bool) -> list[Made]:
 
 
 def _thinned(block: Block) -> Block:
-    """The block with few entries left, none in its first point; beside it what is stored."""
+    """The block with few entries left, none in its first point."""
     X = np.where(np.random.default_rng(0).random(block.X.shape) < 0.03, block.X, 0)
     X[:, 0] = 0
-    return block._replace(X=np.asfortranarray(X), stored=csc_array(X))
+    return SparseBlock(csc_array(X), None, block.s, block.silent)
 
 
 @forms

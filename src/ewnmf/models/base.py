@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Norms",
     "OfEachPoint",
     "Rule",
+    "SparseBlock",
     "Stats",
     "Terms",
     "check_strength",
@@ -48,14 +49,42 @@ class Block(NamedTuple):
     """Some points: data ``X`` (M x b), priors ``P`` (M x b) and point weights ``s`` (b), None meaning ones.
 
     `silent` attributes are left out of ``X``: zero in every point, they cost nothing and only share the weights.
-    `stored` is ``X`` again as canonical compressed columns, where it is sparse.
     """
 
     X: Array
     P: Array | None = None
     s: Array | None = None
     silent: int = 0
-    stored: Any = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Attributes that are not silent, and points."""
+        return self.X.shape[0], self.X.shape[1]
+
+    @property
+    def stored(self) -> Any:
+        """``X`` as canonical compressed columns, where zeros are not stored; else None."""
+        return None
+
+
+class SparseBlock(Block):
+    """Points whose first part are canonical compressed columns, of which ``X`` is made when it is asked for."""
+
+    @cached_property
+    def X(self) -> Array:
+        """The same, dense."""
+        dense: Array = self.stored.toarray(order="F")
+        return dense
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Attributes that are not silent, and points."""
+        return self.stored.shape[0], self.stored.shape[1]
+
+    @property
+    def stored(self) -> Any:
+        """What the block was made of."""
+        return self[0]
 
 
 class Terms(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from ewnmf._types import Array
-from ewnmf.models.base import Block, Facts, Rule
+from ewnmf.models.base import Block, Facts, Rule, SparseBlock
 from ewnmf.problem import Problem
 from ewnmf.storage.dense import Dense, block_width
 
@@ -39,9 +39,10 @@ class Sparse(Dense):
         return self.X if (cut.start, cut.stop) == (0, self.n_points) else self.X[:, cut]
 
     def block(self, cut: slice) -> Block:
-        """The points of `cut`, dense, beside what is stored of them."""
-        stored = self._part(cut) if self.X.has_canonical_format else None
-        return super().block(cut)._replace(stored=stored)
+        """The points of `cut`, dense where somebody asks for that."""
+        if self.P is not None or not self.X.has_canonical_format:
+            return super().block(cut)
+        return SparseBlock(self._part(cut), None, None if self.s is None else self.s[cut], self.silent)
 
     def cuts(self, whole: bool = False) -> list[slice]:
         """The blocks of points; of wide ones not too few, since the sums (M x K) of every block are made and added."""

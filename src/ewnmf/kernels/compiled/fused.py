@@ -103,7 +103,7 @@ class FusedKernel(Kernel):
             return self._sweep_coordinates(block, H, basis[0], shared)
         if not self._compiles(weighting):
             return super().sweep_codes_first(block, H, basis, shared, weighting)
-        return self._sweep_codes(block, H, basis, weighting, block.X.T[:0])
+        return self._sweep_codes(block, H, basis, weighting, _no_rows(block, H.dtype))
 
     def _sweep_codes(self, block: Block, H: Array, basis: Basis, weighting: Weighting, kept: Array) -> Swept:
         left, how = _left(block, H), self._how(weighting, H.dtype)
@@ -118,7 +118,7 @@ class FusedKernel(Kernel):
         opened = replace(self, rule=rule.opening) if rule.solves_codes else self
         if not weighting.adaptive or not opened._compiles(weighting):
             return super().weigh(block, H, basis, weighting)
-        kept = np.empty(block.X.T.shape, H.dtype)
+        kept = np.empty(block.shape[::-1], H.dtype)
         opened._sweep_codes(block, H, basis, weighting, kept)
         return kept.T
 
@@ -176,7 +176,7 @@ class FusedKernel(Kernel):
             return super().sweep_components_first(block, H, basis, shared, before)
         left, how, stored = _left(block, H), self._how(weighting, H.dtype), self._stored(block, weighting)
         given, given_before = (self._given(block, each, stored) for each in (weighting, before[1]))
-        room = block.X.T[:0] if kept is None else kept.weights.T
+        room = _no_rows(block, H.dtype) if kept is None else kept.weights.T
         if kept is not None and kept.there:
             given_before = given_before._replace(constant=room)
         last = Before(given_before, self._how(before[1], H.dtype), _writable_rows(before[0][0]))
@@ -280,8 +280,8 @@ class FusedKernel(Kernel):
 
     def _given(self, block: Block, weighting: Weighting, stored: StoredEntries | None = None) -> Given:
         """The block for compiled code, with its weights where they do not depend on the losses."""
-        X, nothing = block.X.T, block.X.T[:0]
-        constant = nothing
+        X = block.X.T if stored is None else np.broadcast_to(np.zeros(1, stored.data.dtype), block.shape[::-1])
+        constant = nothing = _no_rows(block, X.dtype)
         if not weighting.adaptive:
             constant = self._rows(weighting.constant(block.X, block.P, block.s, block.silent))
         # Constant weights have their priors in them, and can do with the machine code of data without any.
@@ -309,7 +309,7 @@ class FusedKernel(Kernel):
         """The compiled sweeps of a block and their buffers."""
         if not _by_tiles(block, weighting):
             return loaded.sweeps(), self._room(block, H)
-        return loaded.wide(), self.scratch.tiles(H.shape[0], block.X.shape[0], H.dtype)
+        return loaded.wide(), self.scratch.tiles(H.shape[0], block.shape[0], H.dtype)
 
     def _stored(self, block: Block, weighting: Weighting) -> StoredEntries | None:
         """The stored entries of a block, where it is swept by tiles and so few that these do with them."""
@@ -320,7 +320,7 @@ class FusedKernel(Kernel):
         return StoredEntries(X.data, X.indices, X.indptr) if few else None
 
     def _room(self, block: Block, H: Array) -> Room:
-        return self.scratch.room(H.shape[0], block.X.shape[0], H.dtype)
+        return self.scratch.room(H.shape[0], block.shape[0], H.dtype)
 
     def _bounds(self, dtype: Any) -> Bounds:
         """The least code, the largest factor, the largest code and, where there is one, the penalty on the codes."""
@@ -348,7 +348,7 @@ class FusedKernel(Kernel):
 
 def _by_tiles(block: Block, weighting: Weighting) -> bool:
     """Whether a block is swept by tiles of its attributes, of which it has many."""
-    return block.X.shape[0] >= _MANY and weighting.adaptive and block.P is None
+    return block.shape[0] >= _MANY and weighting.adaptive and block.P is None
 
 
 def _writable_rows(F: Array) -> Array:
@@ -370,16 +370,21 @@ def _moved_rows(G: Array, slopes: Array, penalty: Penalty, sweeps: int, factor: 
     return new
 
 
+def _no_rows(block: Block, dtype: Any) -> Array:
+    """What stands for an array that has as many columns as the block has attributes, where there is none."""
+    return np.empty((0, block.shape[0]), dtype)
+
+
 def _left(block: Block, H: Array) -> Left:
     """Where a sweep leaves its answers."""
     n, K = H.shape[1], H.shape[0]
-    sums = np.zeros((K, 2 * block.X.shape[0]), H.dtype)
+    sums = np.zeros((K, 2 * block.shape[0]), H.dtype)
     return Left(np.empty((n, K), H.dtype), sums, np.empty((3, n)))
 
 
 def _swept(left: Left, block: Block, weighting: Weighting) -> Swept:
     """What a sweep has left."""
-    m, measure = block.X.shape[0], Measure(*left.seen.sum(axis=1).tolist())
+    m, measure = block.shape[0], Measure(*left.seen.sum(axis=1).tolist())
     if not weighting.adaptive:
         measure = measure._replace(loss=float(_plain_loss(left.seen[2], block, weighting).sum()))
     return Swept(left.new.T, (left.S[:, :m].T, left.S[:, m:].T), measure)
