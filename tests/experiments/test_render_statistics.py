@@ -99,6 +99,25 @@ def test_a_rule_counts_when_half_of_the_runs_have_it(rule, chosen, runs):
     assert (f"ewnmf-{rule}" in results(experiment(rows, "yale", draws=False), VIEW)) == (chosen > 1)
 
 
+def test_a_rule_is_counted_among_the_runs_that_have_all_gammas():
+    rows = [yale("nmf", seed, 0.1) for seed in range(10)]
+    rows += [yale("ewnmf", seed, 0.3, gamma=gamma) for seed in range(2) for gamma in (0.1, 1.0)]
+    few = [yale("ewnmf", seed, 0.2, gamma="auto") for seed in range(2, 6)]
+    assert "ewnmf-auto" not in results(experiment([*rows, *few], "yale", draws=False), VIEW)
+    found = results(experiment([*rows, *few, yale("ewnmf", 1, 0.2, gamma="auto")], "yale", draws=False), VIEW)
+    assert set(found) == {"nmf", "ewnmf-best", "ewnmf-one", "ewnmf-auto"}
+    assert all(list(result.scores) == [(15, None, 1)] for result in found.values())
+
+
+def test_gammas_of_another_study_cost_the_other_methods_no_draw():
+    rows = [*others(2), *others(2, draw=1), *others(5)]
+    rows += [yale("ewnmf", 0, 0.5, gamma=gamma, k=2, draw=0) for gamma in (0.1, 1.0, 10.0)]
+    rows += [yale("ewnmf", 0, 0.9, gamma=0.1, k=5, draw=0)]
+    found = experiment(rows, "yale", draws=True)
+    assert list(results(found, VIEW)["ewnmf-best"].scores) == [(2, 0, 0)]
+    assert list(results(found, VIEW, PLAIN)["nmf"].scores) == [(2, 0, 0), (2, 1, 1), (5, 0, 0)]
+
+
 def test_draws_made_for_something_else_are_left_out():
     rows = [*others(2), yale("ewnmf", 0, 0.5, gamma=0.1, k=2, draw=0)]
     elsewhere = [yale("nmf", 1, 0.9, k=5, draw=1), yale("ewnmf", 1, 0.9, gamma=0.1, k=5, draw=1)]

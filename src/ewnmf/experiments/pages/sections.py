@@ -122,7 +122,7 @@ def _on_more_draws(found: Experiment, compared: Mapping[str, Result]) -> list[Pa
 
 def coverage(found: Experiment, views: ByView | None = None) -> str:
     """How much of the paper's protocol is in the store."""
-    runs = next(iter(views[MAIN].values())).scores if views else found.rows["nmf"][0]
+    runs = next(iter(views[MAIN].values())).scores if views else found.rows["ewnmf"][found.gammas[0]]
     if any(draw is not None for _, draw, _ in runs):
         counts: dict[int, list[int]] = {}
         for k in sorted({run[0] for run in runs}):

@@ -8,7 +8,7 @@ reported is that of the same pick.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -143,8 +143,8 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
     """The rows of a data set, whole or in draws of categories, at 300 iterations if there are any, else at the most.
 
     Runs that have some of the gammas that count, but not all, are left out: they were cut short, or made for
-    something else. So are draws without all the other methods, which Figs. 5 to 9 compare, and a rule of choosing
-    gamma while it has fewer than half of NMF's runs, because means are over the runs that all have.
+    something else. Of draws only EWNMF is: those without all the other methods, which Figs. 5 to 9 compare, do not
+    count at all. A rule of choosing gamma has to have half of the runs, because means are over those that all have.
     """
     found = [
         row
@@ -160,17 +160,17 @@ def experiment(rows: Iterable[Row], dataset: str, *, draws: bool, occluded: floa
         for row in found:
             methods[_run(row)].add(row.spec.method)
         found = [row for row in found if methods[_run(row)].issuperset(PLAIN)]
-    return _without_rare_rules(_without_parts(tabulated(dataset, found)))
+    return _without_rare_rules(_without_parts(tabulated(dataset, found), draws=draws))
 
 
 def _without_rare_rules(found: Experiment) -> Experiment:
-    """Without the runs of rules that have few of them."""
-    enough, tries = len(found.rows.get("nmf", {}).get(0, {})), found.rows.get("ewnmf", {})
-    rare = {rule for rule in RULES if rule in tries and 2 * len(tries[rule]) < enough}
-    if not rare:
-        return found
-    kept = {gamma: runs for gamma, runs in tries.items() if gamma not in rare}
-    return replace(found, rows={**found.rows, "ewnmf": kept})
+    """Without the runs of rules that have few of those that count."""
+    tries = found.rows.get("ewnmf", {})
+    counted = set(found.rows.get("nmf", {}).get(0, {}))
+    if found.gammas:
+        counted &= set(tries[found.gammas[0]])
+    rare = {rule for rule in RULES if rule in tries and 2 * len(counted & set(tries[rule])) < len(counted)}
+    return _without(found, lambda method, attempt: tries[attempt] if attempt in rare else ())
 
 
 def tabulated(dataset: str, found: Sequence[Row], grid: Sequence[float] = GAMMAS) -> Experiment:
@@ -190,13 +190,23 @@ def _run(row: Row) -> Run:
     return row.spec.k, row.spec.draw, row.spec.seed
 
 
-def _without_parts(found: Experiment) -> Experiment:
-    """The experiment without the runs that have some of its gammas, but not all."""
+def _without_parts(found: Experiment, *, draws: bool) -> Experiment:
+    """The experiment without the runs that have some of its gammas, but not all; of draws without EWNMF's there."""
     counts = Counter(run for gamma in found.gammas for run in found.rows["ewnmf"][gamma])
     parts = {run for run, count in counts.items() if count < len(found.gammas)}
+
+    def unwanted(method: str, attempt: Try) -> Collection[Run]:
+        return parts if not draws or (method == "ewnmf" and attempt in found.gammas) else ()
+
+    return _without(found, unwanted)
+
+
+def _without(found: Experiment, unwanted: Callable[[str, Try], Collection[Run]]) -> Experiment:
+    """The experiment without some runs of each method and try."""
     rows = {
         method: {
-            attempt: {run: row for run, row in runs.items() if run not in parts} for attempt, runs in by_try.items()
+            attempt: {run: row for run, row in runs.items() if run not in unwanted(method, attempt)}
+            for attempt, runs in by_try.items()
         }
         for method, by_try in found.rows.items()
     }
