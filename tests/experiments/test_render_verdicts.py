@@ -142,14 +142,14 @@ def test_beaten_only_allows_semi_nmf_on_gtfd_with_two_clusters():
     found, why = judged(draws({("gtfd", 2, "semi-nmf"): 0.9}), "gtfd")
     assert found == "holds"
     assert why.startswith("A place is a data set and a number of clusters, 1 draw at each.")
-    assert "best by ACC at 9 of 10 places" in why
+    assert "no other is above it by ACC at 9 of 10 places" in why
     assert "GTFD with 2 by Semi-NMF" in why
     assert judged(draws({("gtfd", 3, "semi-nmf"): 0.9}), "gtfd")[0] == "holds in part"
     assert judged(draws({("gtfd", 2, "convex-nmf"): 0.9}), "gtfd")[0] == "holds in part"
     everywhere = {(dataset, k, "nmf"): 0.9 for dataset in ALL for k in (2, 3)}
     found, why = judged(draws(everywhere), "gtfd")
     assert found == "not seen"
-    assert "best by ACC at 0 of 10 places" in why
+    assert "no other is above it by ACC at 0 of 10 places" in why
 
 
 def test_no_method_better_in_all_aspects():

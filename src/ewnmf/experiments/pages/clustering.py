@@ -125,7 +125,7 @@ def _stands(scores: Mapping[str, Result], name: str, rivals: Sequence[str]) -> t
 
 
 def beaten_only(found: Scores) -> Judgement:
-    """Best ACC at every number of clusters on every data set, but for GTFD with two, where Semi-NMF may win."""
+    """No ACC above ours at any number of clusters on every data set, but for GTFD with two, where Semi-NMF may win."""
     lost = {name: losses(found, name) for name in OURS}
     asked = {name: len(places(found, name)) for name in OURS}
     if not asked["ewnmf-best"]:
@@ -135,7 +135,7 @@ def beaten_only(found: Scores) -> Judgement:
     half = [name for name in ("ewnmf-best", "ewnmf-one") if asked[name] and len(lost[name]) <= asked[name] / 2]
     outcome = HOLDS if len(kept) == 2 else PART if half else NOT_SEEN
     text = "; ".join(
-        f"{OURS[name]} it is best by ACC at {asked[name] - len(lost[name])} of {asked[name]} places"
+        f"{OURS[name]} no other is above it by ACC at {asked[name] - len(lost[name])} of {asked[name]} places"
         for name in OURS
         if asked[name]
     )
@@ -145,8 +145,8 @@ def beaten_only(found: Scores) -> Judgement:
         outcome,
         f"A place is a data set and a number of clusters, {_draws(found)} at each. EWNMF: {text}. Beaten with the "
         f"best gamma per run: {_places(lost['ewnmf-best'])}.{fair if _has(found, 'nmf-best') else ''}",
-        f"best by ACC at {asked['ewnmf-best'] - len(lost['ewnmf-best'])} of {asked['ewnmf-best']} places with the best "
-        f"gamma per run, at {asked['ewnmf-one'] - len(lost['ewnmf-one'])} with one gamma"
+        f"unbeaten by ACC at {asked['ewnmf-best'] - len(lost['ewnmf-best'])} of {asked['ewnmf-best']} places with the "
+        f"best gamma per run, at {asked['ewnmf-one'] - len(lost['ewnmf-one'])} with one gamma"
         + (f"; NMF with as many tries is above it at {len(tries)}" if _has(found, "nmf-best") else ""),
     )
 
