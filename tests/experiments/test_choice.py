@@ -78,8 +78,8 @@ def test_a_rule_with_few_runs_takes_none_from_the_other():
     half = [each for each in rows_of(YALE) if each.spec.gamma != "auto" or each.spec.seed < 2]
     assert (yale_of(half).runs, list(yale_of(half).rules)) == (2, ["auto", "groups"])
     cells = choice_page.scores(study([*rows, *rows_of(CASES[1])]).compared["unit_10"], "ACC").rows
-    assert cells[0][6:9] == ["-", "-", "-"]
-    assert cells[1][6].startswith("48.0")
+    assert cells[0][7:10] == ["-", "-", "-"]
+    assert cells[1][7].startswith("48.0")
 
 
 def test_rows_of_other_runs_change_nothing():
@@ -243,10 +243,11 @@ def test_a_few_runs_are_not_judged_but_say_what_they_say(written):
 
 def test_tables_have_means_differences_and_choices(written):
     lines = [re.sub(r" +", " ", line) for line in written[1].splitlines()]
+    best = "+10.0 (+10.0 to +10.0)"
     auto, groups = "48.5 ± 0.7 | +9.0 (+9.0 to +9.0)", "47.5 ± 0.7 | +8.0 (+8.0 to +8.0)"
-    assert f"| Yale | 39.5 ± 0.7 | 49.5 ± 0.7 (0.1) | {auto} | 90 % | {groups} | 80 % | 2 |" in lines
+    assert f"| Yale | 39.5 ± 0.7 | 49.5 ± 0.7 (0.1) | {best} | {auto} | 90 % | {groups} | 80 % | 2 |" in lines
     auto, groups = "58.5 ± 0.7 | +9.0 (+9.0 to +9.0)", "57.5 ± 0.7 | +8.0 (+8.0 to +8.0)"
-    assert f"| Yale | 49.5 ± 0.7 | 59.5 ± 0.7 (0.1) | {auto} | {groups} | 2 |" in lines
+    assert f"| Yale | 49.5 ± 0.7 | 59.5 ± 0.7 (0.1) | {best} | {auto} | {groups} | 2 |" in lines
     assert "| Yale | auto | 0 of 2 runs | 0.25 (0.2 to 0.3) | 0.1 | 0.1 |" in lines
     assert "| Yale | groups | 0 of 2 runs | 0.12 (0.1 to 0.15) | 0.1 | 0.1 |" in lines
     assert "| digits | auto | 2 of 2 runs | - | 0.1 | 0.1 |" in lines
@@ -260,6 +261,7 @@ def test_the_sheet_has_every_gamma(written):
     by_gamma = {each["gamma"]: each for each in mine}
     assert by_gamma[""]["mean"] == "39.5"
     assert (by_gamma["auto"]["mean"], by_gamma["auto"]["minus NMF"]) == ("48.5", "9.0")
+    assert [by_gamma["0.1"][name] for name in ("minus NMF", "low", "high")] == ["10.0"] * 3
     assert (by_gamma["groups"]["mean"], by_gamma["groups"]["minus NMF"]) == ("47.5", "8.0")
     assert (by_gamma["0.1"]["mean"], by_gamma["0.1"]["runs"]) == ("49.5", "2")
 
@@ -278,6 +280,7 @@ def test_one_seed_has_means_without_intervals():
     assert choice_page.scores(found.compared["unit_10"], "ACC").rows[0][1:] == [
         "39.0",
         "49.0 (0.1)",
+        "+10.0",
         "48.0",
         "+9.0",
         "90 %",

@@ -55,17 +55,22 @@ class Comparison:
 
     def gap(self, rule: str, measure: str = "ACC") -> Gap:
         """The rule minus NMF."""
-        gap = compare(self.rules[rule], self.nmf, measure)
-        assert gap is not None
-        return gap
+        return self.above_nmf(self.rules[rule], measure)
 
-    def possible(self, measure: str = "ACC") -> float:
-        """The mean of the best gamma by label minus that of NMF."""
-        return float(np.mean(self.best.values(measure)) - np.mean(self.nmf.values(measure)))
+    def possible(self, measure: str = "ACC") -> Gap:
+        """The best gamma by label minus NMF."""
+        return self.above_nmf(self.best, measure)
 
     def kept(self, rule: str) -> float | None:
         """The share of the possible gain in ACC that a rule keeps; None where there is little to gain."""
-        return self.gap(rule).mean / self.possible() if self.possible() >= WORTHWHILE - 1e-12 else None
+        possible = self.possible().mean
+        return self.gap(rule).mean / possible if possible >= WORTHWHILE - 1e-12 else None
+
+    def above_nmf(self, result: Result, measure: str) -> Gap:
+        """A result on the same runs minus NMF."""
+        gap = compare(result, self.nmf, measure)
+        assert gap is not None
+        return gap
 
 
 Compared = Mapping[str, Mapping[str, Comparison]]
@@ -154,7 +159,7 @@ def keeps_most(found: Compared, rule: str) -> tuple[str, str]:
     if not asked:
         return _so_far(MET, found), "No data set has 3 points to gain."
     short = [(view, each, kept) for view, each, kept in asked if kept < KEPT_ENOUGH]
-    whole = sum(each.gap(rule).mean for _, each, _ in asked) / sum(each.possible() for _, each, _ in asked)
+    whole = sum(each.gap(rule).mean for _, each, _ in asked) / sum(each.possible().mean for _, each, _ in asked)
     text = (
         f"{len(asked) - len(short)} of {len(asked)} pairs of data set and view with 3 points or more to gain keep 80 % "
         f"or more; all of these together keep {100 * whole:.0f} %."

@@ -138,13 +138,14 @@ def scores(compared: Mapping[str, Comparison], measure: str) -> Table:
             each.case.title,
             _percent(each.nmf, measure),
             f"{_percent(each.best, measure)} ({each.best_gamma:.2g}{', end' if each.at_edge else ''})",
+            _points(each.possible(measure)),
             *(cell for rule in rules for cell in _of_rule(each, rule, measure)),
             str(each.runs),
         ]
         for each in compared.values()
     ]
     kept = ["gain kept"] if measure == "ACC" else []
-    head = [f"{measure} in %", "NMF", "best gamma by label"]
+    head = [f"{measure} in %", "NMF", "best gamma by label", "best - NMF"]
     return Table([*head, *(word for rule in rules for word in (rule, f"{rule} - NMF", *kept)), "runs"], lines)
 
 
@@ -190,7 +191,7 @@ def _sheet(found: Study) -> Sheet:
     for view, compared in found.compared.items():
         for name, each in compared.items():
             fixed = {gamma: found.experiments[name].scores("ewnmf", gamma, view) for gamma in each.gammas}
-            for at, measure in enumerate(MEASURES):
+            for measure in MEASURES:
                 place: Record = {"set": name, "codes": view.split("_")[0], "measure": measure}
                 records.append(place | {"method": "nmf"} | _figures(each.nmf.values(measure)))
                 for rule, result in each.rules.items():
@@ -199,8 +200,9 @@ def _sheet(found: Study) -> Sheet:
                         place | of_rule | _figures(result.values(measure)) | _interval(each.gap(rule, measure))
                     )
                 for gamma, by_run in fixed.items():
-                    values = [by_run[run][at] for run in each.nmf.scores]
-                    records.append(place | {"method": "ewnmf", "gamma": gamma} | _figures(values))
+                    shared = Result("ewnmf-one", {run: by_run[run] for run in each.nmf.scores}, {})
+                    figures = _figures(shared.values(measure)) | _interval(each.above_nmf(shared, measure))
+                    records.append(place | {"method": "ewnmf", "gamma": gamma} | figures)
     return Sheet(TARGET, records, FILES)
 
 
