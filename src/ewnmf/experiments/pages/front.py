@@ -15,7 +15,7 @@ from ewnmf.experiments.pages.markup import Picture, Section, Sheet, Table, bulle
 from ewnmf.experiments.pages.material import Material, gamma_title, method_title
 from ewnmf.experiments.pages.sections import BANDS, missing
 from ewnmf.experiments.pages.showing import SHOWN_SHARE, shown_points
-from ewnmf.experiments.pages.statistics import MAIN, VIEWS, Experiment, experiment, results, spread
+from ewnmf.experiments.pages.statistics import MAIN, VIEWS, Experiment, experiment, results
 from ewnmf.experiments.protocol import paper
 from ewnmf.experiments.protocol.plan import PLAIN
 
@@ -155,7 +155,7 @@ def _easier_texts(found: Experiment) -> str:
     shared, alone = results(found, MAIN).get("nmf"), results(found, MAIN, PLAIN).get("nmf")
     if shared is None or alone is None or len(shared.scores) == len(alone.scores):
         return ""
-    few, all_of = (100 * spread(each.values("ACC")).mean for each in (shared, alone))
+    few, all_of = (100 * front_tables.mean_over_clusters(each) for each in (shared, alone))
     return (
         f"{paper.DATASETS[found.dataset]}'s draws with the fewest texts are run first and are not like the others: "
         f"NMF's ACC is {few:.1f} on those compared here, {all_of:.1f} on all that it has. "

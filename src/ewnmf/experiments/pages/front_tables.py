@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ewnmf.experiments.pages.pictures import Descent
     from ewnmf.experiments.protocol.spec import Row
 
-__all__ = ["both_tables", "by_dataset", "descents", "gains", "ranges", "sparseness"]
+__all__ = ["both_tables", "by_dataset", "descents", "gains", "mean_over_clusters", "ranges", "sparseness"]
 
 
 def ranges(found: Sequence[Experiment]) -> Table:
@@ -76,7 +76,10 @@ def both_tables(found: Mapping[str, Mapping[str, Result]]) -> Table:
 def by_dataset(found: Mapping[str, Mapping[str, Result]], runs: Mapping[str, Experiment]) -> Table:
     """Mean ACC over all numbers of clusters for each data set, and at how many of them no other is above EWNMF."""
     names = [name for name in PROTOCOLS if any(name in scores for scores in found.values())]
-    means = {dataset: {name: _mean(result) for name, result in scores.items()} for dataset, scores in found.items()}
+    means = {
+        dataset: {name: mean_over_clusters(result) for name, result in scores.items()}
+        for dataset, scores in found.items()
+    }
     lines = [[PROTOCOLS[name].label, *(_cell(of_set, name) for of_set in means.values())] for name in names]
     lines += [
         [f"{PROTOCOLS[name].label}: no other method above it at", *(_ahead(dataset, found, name) for dataset in found)]
@@ -109,7 +112,8 @@ def _draws(scores: Mapping[str, Result]) -> str:
     return f"{counts[0]} of {DRAWS}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]} of {DRAWS}"
 
 
-def _mean(result: Result) -> float:
+def mean_over_clusters(result: Result) -> float:
+    """The mean ACC of all numbers of clusters, each with the same say."""
     return float(np.mean([np.mean(result.values("ACC", k)) for k in result.clusters]))
 
 
