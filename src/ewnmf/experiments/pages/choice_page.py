@@ -127,33 +127,49 @@ def _view(found: Study, view: str) -> list[Part]:
     name = f"accuracy-{view.split('_')[0]}"
     draw = partial(accuracy_against_gamma, found, view)
     picture = Picture(name, f"Accuracy against gamma, k-means on {title}", caption, draw, FILES)
-    return [*(scores(compared, measure) for measure in MEASURES), picture]
+    return [*(table(compared, measure) for measure in MEASURES for table in (scores, gains)), picture]
 
 
 def scores(compared: Mapping[str, Comparison], measure: str) -> Table:
-    """NMF, the best gamma by label and the rules in percent, and what these gain."""
-    rules = [rule for rule in RULES if any(rule in each.rules for each in compared.values())]
+    """NMF, the best gamma by label and the rules in percent."""
+    rules = _rules(compared)
     lines = [
         [
             each.case.title,
             _percent(each.nmf, measure),
             f"{_percent(each.best, measure)} ({each.best_gamma:.2g}{', end' if each.at_edge else ''})",
-            _points(each.possible(measure)),
-            *(cell for rule in rules for cell in _of_rule(each, rule, measure)),
+            *(_percent(each.rules[rule], measure) if rule in each.rules else "-" for rule in rules),
             str(each.runs),
         ]
         for each in compared.values()
     ]
+    return Table([f"{measure} in %", "NMF", "best gamma by label", *rules, "runs"], lines)
+
+
+def gains(compared: Mapping[str, Comparison], measure: str) -> Table:
+    """What the best gamma by label and the rules gain over NMF, and the share of it that a rule keeps in ACC."""
+    rules = _rules(compared)
+    lines = [
+        [
+            each.case.title,
+            _points(each.possible(measure)),
+            *(cell for rule in rules for cell in _of_rule(each, rule, measure)),
+        ]
+        for each in compared.values()
+    ]
     kept = ["gain kept"] if measure == "ACC" else []
-    head = [f"{measure} in %", "NMF", "best gamma by label", "best - NMF"]
-    return Table([*head, *(word for rule in rules for word in (rule, f"{rule} - NMF", *kept)), "runs"], lines)
+    head = [f"points of {measure} over NMF", "best gamma by label"]
+    return Table([*head, *(word for rule in rules for word in (rule, *kept))], lines)
+
+
+def _rules(compared: Mapping[str, Comparison]) -> list[str]:
+    return [rule for rule in RULES if any(rule in each.rules for each in compared.values())]
 
 
 def _of_rule(each: Comparison, rule: str, measure: str) -> list[str]:
-    kept = [_kept(each, rule)] if measure == "ACC" and rule in each.rules else ["-"] * (measure == "ACC")
-    if rule not in each.rules:
-        return ["-", "-", *kept]
-    return [_percent(each.rules[rule], measure), _points(each.gap(rule, measure)), *kept]
+    there = rule in each.rules
+    kept = [_kept(each, rule) if there else "-"] if measure == "ACC" else []
+    return [_points(each.gap(rule, measure)) if there else "-", *kept]
 
 
 def _percent(result: Result, measure: str) -> str:
